@@ -39,3 +39,12 @@ func ParseHash(s string) (Hash, error) {
 
 // Sum returns the SHA-256 digest of b.
 func Sum(b []byte) Hash { return sha256.Sum256(b) }
+
+// Record is an event at its place in a ledger's history.
+type Record struct {
+	Position Position
+	// Admitted is the writer's stamp: unix nanoseconds, never decreasing.
+	// Every rule that needs a time uses this one.
+	Admitted int64
+	Event    Event
+}

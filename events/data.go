@@ -1,0 +1,91 @@
+package events
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Payload is the data of one event type.
+type Payload interface {
+	// Type returns the event type that the payload belongs to.
+	Type() Type
+	// Validate checks bounds, patterns and relations between members. Its
+	// error names the first bad member.
+	Validate() error
+}
+
+// EncodeData validates p and returns its RFC 8785 bytes.
+func EncodeData(p Payload) ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", p.Type(), err)
+	}
+	data, err := Canonical(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", p.Type(), err)
+	}
+	if len(data) > MaxData {
+		return nil, fmt.Errorf("encode %s: %w: data of %d bytes, limit %d", p.Type(), ErrTooLarge, len(data), MaxData)
+	}
+	return data, nil
+}
+
+// DecodeData parses data as the payload of type t. Members that are
+// duplicate, unknown or spelled with other case, a second value, and any
+// spelling other than the one that EncodeData writes are ErrAmbiguous.
+func DecodeData(t Type, data []byte) (Payload, error) {
+	if len(data) > MaxData {
+		return nil, fmt.Errorf("decode %s: %w: data of %d bytes, limit %d", t, ErrTooLarge, len(data), MaxData)
+	}
+	p := newPayload(t)
+	if p == nil {
+		return nil, fmt.Errorf("decode data: %w: %q", ErrUnknownType, clip(string(t)))
+	}
+	if err := DecodeStrict(data, p); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", t, err)
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", t, err)
+	}
+	return p, nil
+}
+
+// DecodeStrict parses canonical JSON into v: what it accepts, [Canonical]
+// writes back byte for byte. Anything else is ErrAmbiguous.
+func DecodeStrict(data []byte, v any) error {
+	if err := json.Unmarshal(data, v, json.RejectUnknownMembers(true)); err != nil {
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			return fmt.Errorf("%w: at byte %d: %w", ErrAmbiguous, syntax.ByteOffset, syntax.Err)
+		}
+		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
+	}
+	again, err := Canonical(v)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, data) {
+		return fmt.Errorf("%w: not the RFC 8785 form of its value", ErrAmbiguous)
+	}
+	return nil
+}
+
+// Canonical returns the RFC 8785 form of v. The values of this package hold
+// no floating point numbers, so number spelling never matters.
+func Canonical(v any) ([]byte, error) {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	value := jsontext.Value(b)
+	if err := value.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	return value, nil
+}
+
+// Payload decodes the data of e.
+func (e Event) Payload() (Payload, error) { return DecodeData(e.Type, e.Data) }
