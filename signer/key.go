@@ -1,0 +1,83 @@
+package signer
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/options"
+)
+
+// ErrNoKey means that a zero Key was asked to sign or to be written.
+var ErrNoKey = errors.New("no private key")
+
+// Key is a private key with its public half. It is a small value, safe for
+// concurrent use. However it is printed or encoded, it shows its id only. The
+// zero Key signs nothing.
+type Key struct {
+	signer  signature.Signer // nil in the zero value
+	private ed25519.PrivateKey
+	public  PublicKey
+}
+
+// GenerateKey makes a key from 32 bytes of random, which must be a secure
+// source such as crypto/rand.Reader. It fails only if reading fails.
+func GenerateKey(random io.Reader) (Key, error) {
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := io.ReadFull(random, seed); err != nil {
+		return Key{}, fmt.Errorf("generate key: %w", err)
+	}
+	return newKey(ed25519.NewKeyFromSeed(seed))
+}
+
+func newKey(private ed25519.PrivateKey) (Key, error) {
+	// With SHA-256 as the hash, sigstore signs pure Ed25519: the hash is named
+	// for other algorithms and not applied here.
+	loaded, err := signature.LoadSignerVerifierWithOpts(private, options.WithHash(crypto.SHA256))
+	if err != nil {
+		return Key{}, fmt.Errorf("load key: %w", err)
+	}
+	raw, ok := private.Public().(ed25519.PublicKey)
+	if !ok {
+		return Key{}, fmt.Errorf("load key: %w: not Ed25519", ErrPublicKey)
+	}
+	public, err := NewPublicKey(raw)
+	if err != nil {
+		return Key{}, fmt.Errorf("load key: %w", err)
+	}
+	return Key{signer: loaded, private: private, public: public}, nil
+}
+
+// ID returns the id of the key's public half, empty for the zero Key.
+func (k Key) ID() KeyID { return k.public.ID() }
+
+// Public returns the public half.
+func (k Key) Public() PublicKey { return k.public }
+
+// IsZero reports whether k holds no key.
+func (k Key) IsZero() bool { return k.signer == nil }
+
+// Sign returns the 64 bytes of the signature of message. It returns ErrNoKey
+// for the zero Key.
+//
+// Never let another party choose the whole message: what Deed signs begins with
+// "DSSEv1 " or with the origin of a head, and so cannot be taken for the other.
+func (k Key) Sign(message []byte) ([]byte, error) {
+	if k.IsZero() {
+		return nil, fmt.Errorf("sign: %w", ErrNoKey)
+	}
+	sig, err := k.signer.SignMessage(bytes.NewReader(message))
+	if err != nil {
+		return nil, fmt.Errorf("sign with %s: %w", k.ID(), err)
+	}
+	return sig, nil
+}
+
+// Format implements fmt.Formatter, so that no verb prints the private half.
+func (k Key) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "key "+string(k.ID())) // a Formatter has nowhere to report to
+}

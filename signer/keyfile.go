@@ -1,0 +1,238 @@
+package signer
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+)
+
+const (
+	// MaxKeyFileBytes bounds a key file, private or public.
+	MaxKeyFileBytes = 16 << 10
+	// MaxPassphraseBytes bounds a passphrase.
+	MaxPassphraseBytes = 1024
+
+	privateKeyMode fs.FileMode = 0o600
+	publicKeyMode  fs.FileMode = 0o644
+)
+
+var (
+	// ErrKeyFile means that a file is not a key file in its plain form.
+	ErrKeyFile = errors.New("not a key file")
+	// ErrKeyFileMode means that group or others may use a private key file.
+	ErrKeyFileMode = errors.New("key file is open to group or others")
+	// ErrPassphrase means that a key file needs a passphrase and none was
+	// given, that the passphrase is wrong, or that it is empty or too long.
+	ErrPassphrase = errors.New("passphrase missing or wrong")
+)
+
+// PublicKeyPath returns where the public half of the key file at path lies.
+func PublicKeyPath(path string) string { return path + ".pub" }
+
+// WriteKeyFile writes key to a new file at path, mode 0600, and its public half
+// as PKIX PEM to PublicKeyPath(path), mode 0644. Both files and their folder are
+// fsynced before it returns. With a passphrase the private file is sigstore's
+// encrypted PEM, with a nil one it is plain PKCS#8 PEM.
+//
+// An existing file, or link, is never replaced: the error then wraps
+// fs.ErrExist. On any error neither file is left behind, unless the process
+// dies meanwhile. It returns ErrNoKey for a zero key and ErrPassphrase for a
+// passphrase that is empty but not nil, or longer than MaxPassphraseBytes.
+func WriteKeyFile(path string, key Key, passphrase []byte) error {
+	if key.IsZero() {
+		return fmt.Errorf("write key file: %w", ErrNoKey)
+	}
+	private, err := encodeKey(key, passphrase)
+	if err != nil {
+		return fmt.Errorf("write key file: %w", err)
+	}
+	public, err := key.Public().PEM()
+	if err != nil {
+		return fmt.Errorf("write key file: %w", err)
+	}
+	if err := createFile(path, private, privateKeyMode); err != nil {
+		return fmt.Errorf("write key file: %w", err)
+	}
+	if err := createFile(PublicKeyPath(path), public, publicKeyMode); err != nil {
+		return fmt.Errorf("write key file: %w", errors.Join(err, os.Remove(path)))
+	}
+	if err := syncFolder(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("write key file: %w", errors.Join(err, os.Remove(path), os.Remove(PublicKeyPath(path))))
+	}
+	return nil
+}
+
+// ReadKeyFile reads a private key. passphrase is called once, and only for an
+// encrypted file; nil means that there is none to be had. An encrypted file
+// costs about a third of a second: read it once and keep the key.
+//
+// It returns ErrKeyFileMode if group or others have any right to the file,
+// ErrPassphrase for a missing, empty or wrong passphrase, the error of
+// passphrase, an error that wraps fs.ErrNotExist, and ErrKeyFile for anything
+// else than a regular file (a link is refused too) of at most MaxKeyFileBytes
+// that holds one Ed25519 key in PEM and nothing around it.
+func ReadKeyFile(path string, passphrase func() ([]byte, error)) (Key, error) {
+	text, mode, err := readRegular(path)
+	if err != nil {
+		return Key{}, fmt.Errorf("read key file: %w", err)
+	}
+	if mode.Perm()&0o077 != 0 {
+		return Key{}, fmt.Errorf("read key file %q: %w: mode %04o, want 0600", path, ErrKeyFileMode, mode.Perm())
+	}
+	key, err := decodeKey(text, passphrase)
+	if err != nil {
+		return Key{}, fmt.Errorf("read key file %q: %w", path, err)
+	}
+	return key, nil
+}
+
+// ReadPublicKeyFile reads a public key file, as found at PublicKeyPath of a key
+// file. No private key is loaded. It returns an error that wraps fs.ErrNotExist,
+// ErrKeyFile for anything but a regular file of at most MaxKeyFileBytes, and
+// ErrPublicKey for anything but one Ed25519 key in PKIX PEM.
+func ReadPublicKeyFile(path string) (PublicKey, error) {
+	text, _, err := readRegular(path)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("read public key file: %w", err)
+	}
+	key, err := ParsePublicKeyPEM(text)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("read public key file %q: %w", path, err)
+	}
+	return key, nil
+}
+
+func encodeKey(key Key, passphrase []byte) ([]byte, error) {
+	if passphrase == nil {
+		text, err := cryptoutils.MarshalPrivateKeyToPEM(key.private)
+		if err != nil {
+			return nil, fmt.Errorf("encode key: %w", err)
+		}
+		return text, nil
+	}
+	if err := checkPassphrase(passphrase); err != nil {
+		return nil, err
+	}
+	sealed, err := cryptoutils.MarshalPrivateKeyToEncryptedDER(key.private, func(bool) ([]byte, error) { return passphrase, nil })
+	if err != nil {
+		return nil, fmt.Errorf("encrypt key: %w", err)
+	}
+	return cryptoutils.PEMEncode(cryptoutils.EncryptedSigstorePrivateKeyPEMType, sealed), nil
+}
+
+func decodeKey(text []byte, passphrase func() ([]byte, error)) (Key, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || len(block.Headers) != 0 || !bytes.Equal(pem.EncodeToMemory(block), text) {
+		return Key{}, fmt.Errorf("%w: want one PEM block without headers and nothing else", ErrKeyFile)
+	}
+	ask := cryptoutils.PassFunc(nil)
+	switch cryptoutils.PEMType(block.Type) {
+	case cryptoutils.PrivateKeyPEMType:
+	case cryptoutils.EncryptedSigstorePrivateKeyPEMType:
+		if passphrase == nil {
+			return Key{}, fmt.Errorf("%w: the key is encrypted", ErrPassphrase)
+		}
+		secret, err := passphrase()
+		if err != nil {
+			return Key{}, fmt.Errorf("get passphrase: %w", err)
+		}
+		if err := checkPassphrase(secret); err != nil {
+			return Key{}, err
+		}
+		ask = func(bool) ([]byte, error) { return secret, nil }
+	default:
+		return Key{}, fmt.Errorf("%w: PEM type %q", ErrKeyFile, block.Type)
+	}
+	parsed, err := cryptoutils.UnmarshalPEMToPrivateKey(text, ask)
+	if err != nil && ask != nil {
+		// A wrong passphrase and a damaged box cannot be told apart.
+		return Key{}, fmt.Errorf("%w: %w", ErrPassphrase, err)
+	} else if err != nil {
+		return Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	private, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return Key{}, fmt.Errorf("%w: %T is not an Ed25519 key", ErrKeyFile, parsed)
+	}
+	key, err := newKey(private)
+	if err != nil {
+		return Key{}, err
+	}
+	if ask == nil {
+		if plain, err := encodeKey(key, nil); err != nil || !bytes.Equal(plain, text) {
+			return Key{}, fmt.Errorf("%w: more than the key inside", ErrKeyFile)
+		}
+	}
+	return key, nil
+}
+
+func checkPassphrase(passphrase []byte) error {
+	if len(passphrase) == 0 || len(passphrase) > MaxPassphraseBytes {
+		return fmt.Errorf("%w: %d bytes, want 1 to %d", ErrPassphrase, len(passphrase), MaxPassphraseBytes)
+	}
+	return nil
+}
+
+// readRegular reads a bounded regular file that path names itself, without a
+// link, and returns the mode of the very file that was read.
+func readRegular(path string) ([]byte, fs.FileMode, error) {
+	named, err := os.Lstat(path) // first: opening a FIFO would block
+	if err != nil {
+		return nil, 0, err
+	}
+	if !named.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%q: %w: %s is not a regular file", path, ErrKeyFile, named.Mode().Type())
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close() // nothing was written
+	opened, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !os.SameFile(named, opened) {
+		return nil, 0, fmt.Errorf("%q: %w: replaced while it was opened", path, ErrKeyFile)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, MaxKeyFileBytes+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(text) > MaxKeyFileBytes {
+		return nil, 0, fmt.Errorf("%q: %w: larger than %d bytes", path, ErrKeyFile, MaxKeyFileBytes)
+	}
+	return text, opened.Mode(), nil
+}
+
+// createFile writes and fsyncs a file that did not exist. On error it is gone.
+func createFile(path string, content []byte, mode fs.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
