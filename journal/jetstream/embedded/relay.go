@@ -1,0 +1,48 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// relay hands what the server reports to a logger. The server calls Fatalf
+// where it would end the process; here the first such text ends the start.
+type relay struct {
+	log   *slog.Logger
+	first atomic.Pointer[string]
+	fatal chan string // holds the first text
+}
+
+var _ server.Logger = (*relay)(nil)
+
+const report = "nats server"
+
+func text(format string, v []any) slog.Attr {
+	return slog.String("text", fmt.Sprintf(format, v...))
+}
+
+func (r *relay) Noticef(format string, v ...any) { r.log.Info(report, text(format, v)) }
+func (r *relay) Warnf(format string, v ...any)   { r.log.Warn(report, text(format, v)) }
+func (r *relay) Errorf(format string, v ...any)  { r.log.Error(report, text(format, v)) }
+func (r *relay) Debugf(format string, v ...any)  { r.log.Debug(report, text(format, v)) }
+func (r *relay) Tracef(format string, v ...any)  { r.log.Debug(report, text(format, v)) }
+
+func (r *relay) Fatalf(format string, v ...any) {
+	a := text(format, v)
+	r.log.Error(report, a)
+	s := a.Value.String()
+	if r.first.CompareAndSwap(nil, &s) {
+		r.fatal <- s
+	}
+}
+
+// failed returns the first text of Fatalf, empty for none.
+func (r *relay) failed() string {
+	if s := r.first.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
