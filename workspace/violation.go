@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Rule names why a change is out of boundary.
+type Rule string
+
+// The rules, in the order in which one change is held against them.
+const (
+	RuleMalformedPath Rule = "malformed-path"       // the path has a segment that no file can have
+	RuleProtected     Rule = "protected"            // a protected pattern matches
+	RuleExcluded      Rule = "excluded"             // an exclude pattern matches
+	RuleOutside       Rule = "outside"              // no include pattern matches
+	RulePinned        Rule = "pinned"               // the file belongs to a pinned check
+	RuleSubmodule     Rule = "submodule"            // the entry names a commit of another repository
+	RuleLink          Rule = "link-leaves-boundary" // the link's target lies outside
+)
+
+// Violation is one change that the boundary does not allow.
+type Violation struct {
+	Path   string // raw bytes
+	Rule   Rule
+	Detail string // the pattern, or what is wrong with a link; escaped for terminals
+}
+
+// LinkReader tells whether the new tree has a link at a raw path, and its target.
+type LinkReader func(path string) (target string, isLink bool, err error)
+
+// maxLinkHops bounds the links followed for one target, as the kernel does.
+const maxLinkHops = 40
+
+// Check holds every change against the boundary and gives the violations, one for each
+// path, sorted as the changes are. pinned are the raw paths of checks' own files. links
+// reads the tree that the changes lead to ([Repo.Links]); nil refuses every link.
+func (b Boundary) Check(changes []Change, pinned []string, links LinkReader) []Violation {
+	var found []Violation
+	for _, change := range changes {
+		if rule, detail := b.refuseChange(change, pinned, links); rule != "" {
+			found = append(found, Violation{Path: change.Path, Rule: rule, Detail: DisplayPath(detail)})
+		}
+	}
+	return found
+}
+
+func (b Boundary) refuseChange(change Change, pinned []string, links LinkReader) (Rule, string) {
+	if rule, detail := b.refusal(change.Path); rule != "" {
+		return rule, detail
+	}
+	if slices.Contains(pinned, change.Path) {
+		return RulePinned, ""
+	}
+	if change.OldMode == ModeSubmodule || change.NewMode == ModeSubmodule {
+		return RuleSubmodule, ""
+	}
+	if change.NewMode != ModeLink {
+		return "", ""
+	}
+	if links == nil {
+		return RuleLink, "links are not readable"
+	}
+	target, err := followLink(change.Path, links)
+	if err != nil {
+		return RuleLink, err.Error()
+	}
+	if rule, _ := b.refusal(target); rule != "" {
+		return RuleLink, fmt.Sprintf("leads to %s (%s)", target, rule)
+	}
+	return "", ""
+}
+
+var (
+	errLinkAbsolute = errors.New("target is absolute")
+	errLinkEscapes  = errors.New("target leaves the repository")
+	errLinkLoop     = errors.New("too many links")
+)
+
+// followLink resolves a link as the kernel would in a checkout of the tree: segment by
+// segment, through further links, so that "y/../.." after a link y goes where it really
+// goes. A target that does not exist resolves to its name.
+func followLink(link string, links LinkReader) (string, error) {
+	at := []string{}
+	todo := strings.Split(link, "/")
+	for hops := 0; len(todo) > 0; {
+		segment := todo[0]
+		todo = todo[1:]
+		switch segment {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 0 {
+				return "", errLinkEscapes
+			}
+			at = at[:len(at)-1]
+			continue
+		}
+		name := path.Join(append(slices.Clone(at), segment)...)
+		target, isLink, err := links(name)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("read link: %w", err)
+		case !isLink:
+			at = append(at, segment)
+			continue
+		case target == "" || strings.HasPrefix(target, "/"):
+			return "", errLinkAbsolute
+		case hops >= maxLinkHops:
+			return "", errLinkLoop
+		}
+		hops++
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return strings.Join(at, "/"), nil
+}
+
+// maxLinkBytes bounds a link's target, as file systems do.
+const maxLinkBytes = 4096
+
+// Links reads all links of a commit's tree. Errors as for ResolveCommit, and
+// [ErrGitOutput] for a target longer than a file system takes.
+func (r *Repo) Links(ctx context.Context, commit string) (LinkReader, error) {
+	list, err := r.entries(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(e treeEntry) bool { return e.mode != ModeLink })
+	targets := map[string]string{}
+	err = r.eachObject(ctx, list, func(entry treeEntry, content io.Reader) error {
+		target, err := io.ReadAll(io.LimitReader(content, maxLinkBytes+1))
+		if err == nil && len(target) > maxLinkBytes {
+			err = ErrGitOutput
+		}
+		targets[entry.path] = string(target)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) (string, bool, error) {
+		target, ok := targets[path]
+		return target, ok, nil
+	}, nil
+}
