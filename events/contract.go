@@ -87,6 +87,10 @@ func (c *Contract) Digest() (Hash, error) {
 	return Sum(data), nil
 }
 
+// ChecksDigest returns the SHA-256 of the RFC 8785 form of the acceptance
+// items with their pinned checks: what a receipt says it ran.
+func (c *Contract) ChecksDigest() (Hash, error) { return DigestOf(c.Acceptance) }
+
 // Validate checks c; see [Payload].
 func (c *Contract) Validate() error {
 	var v validation

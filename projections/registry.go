@@ -1,0 +1,159 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/deedledger/deed/events"
+)
+
+// Actor is a key holder as the registry knows it.
+type Actor struct {
+	Name          string        `json:"actor"`
+	Kind          events.Kind   `json:"kind"`
+	Principal     string        `json:"principal"`
+	Roles         []events.Role `json:"roles"`
+	GitIdentities []string      `json:"gitIdentities,omitempty"`
+	// TokenHash is the digest of the open invitation's token, "" once claimed.
+	TokenHash string `json:"tokenHash,omitempty"`
+	Expires   string `json:"expires,omitempty"`
+	// Keys are the texts of the actor's public keys, in order of claiming.
+	Keys    []string        `json:"keys,omitempty"`
+	Since   events.Position `json:"since"`
+	Revoked events.Position `json:"revoked,omitzero"`
+}
+
+// Has reports whether the actor holds the role.
+func (a *Actor) Has(role events.Role) bool { return slices.Contains(a.Roles, role) }
+
+// Registry is a ledger's authority, folded from its registry source.
+type Registry struct {
+	Genesis events.Genesis `json:"genesis"`
+	// Identity is the eventhash of the genesis event.
+	Identity string `json:"identity"`
+	Policy   string `json:"policy"` // SHA-256 of the policy text
+
+	Sequence uint64          `json:"sequence"`
+	Head     string          `json:"head"`
+	Position events.Position `json:"position"`
+	Blocked  *Block          `json:"blocked,omitempty"`
+
+	// Actors is sorted by name.
+	Actors []*Actor `json:"actors"`
+}
+
+// Actor returns the named actor, nil when there is none.
+func (g *Registry) Actor(name string) *Actor {
+	i, found := g.search(name)
+	if !found {
+		return nil
+	}
+	return g.Actors[i]
+}
+
+func (g *Registry) search(name string) (int, bool) {
+	return slices.BinarySearchFunc(g.Actors, name, func(a *Actor, name string) int {
+		switch {
+		case a.Name < name:
+			return -1
+		case a.Name > name:
+			return 1
+		}
+		return 0
+	})
+}
+
+// ByGitIdentity returns the actors that commit under the e-mail address.
+func (g *Registry) ByGitIdentity(email string) []*Actor {
+	var found []*Actor
+	for _, a := range g.Actors {
+		if slices.Contains(a.GitIdentities, email) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// Digest returns the SHA-256 of the registry's RFC 8785 form.
+func (g *Registry) Digest() (events.Hash, error) { return events.DigestOf(g) }
+
+// Apply folds one record of the registry source. On an error nothing but
+// Blocked has changed.
+func (g *Registry) Apply(r events.Record) error {
+	if g.Blocked != nil {
+		return fmt.Errorf("apply to registry: %w at position %d", ErrBlocked, g.Blocked.Position)
+	}
+	p, err := g.check(r)
+	if err != nil {
+		g.Blocked = &Block{Position: r.Position, Reason: err.Error()}
+		return fmt.Errorf("apply position %d to registry: %w", r.Position, err)
+	}
+	switch d := p.(type) {
+	case *events.Genesis:
+		g.found(r, d)
+	case *events.Invitation:
+		g.put(&Actor{
+			Name: d.Actor, Kind: d.Kind, Principal: d.Principal, Roles: d.Roles, GitIdentities: d.GitIdentities,
+			TokenHash: d.TokenHash, Expires: d.Expires, Since: r.Position,
+		})
+	case *events.KeyClaim:
+		a := g.Actor(d.Actor)
+		a.Keys, a.TokenHash = append(a.Keys, d.Key), ""
+	case *events.Revocation:
+		g.Actor(d.Actor).Revoked = r.Position
+	}
+	g.Sequence, g.Head, g.Position = r.Event.Sequence, r.Event.Hash().String(), r.Position
+	return nil
+}
+
+// check holds a record against the chain and what its data builds on.
+func (g *Registry) check(r events.Record) (events.Payload, error) {
+	head := g.Head
+	if g.Sequence == 0 {
+		head = events.Hash{}.String()
+	}
+	if err := chain(r.Event, g.Sequence, head); err != nil {
+		return nil, err
+	}
+	p, err := r.Event.Payload()
+	if err != nil {
+		return nil, err
+	}
+	_, first := p.(*events.Genesis)
+	if first != (g.Sequence == 0) {
+		return nil, fmt.Errorf("%w: a registry starts with one %s", ErrChain, events.LedgerCreated.Short())
+	}
+	switch d := p.(type) {
+	case *events.Invitation:
+		if a := g.Actor(d.Actor); a != nil && a.TokenHash == "" {
+			return nil, fmt.Errorf("%w: actor %s exists", ErrReference, d.Actor)
+		}
+	case *events.KeyClaim:
+		if g.Actor(d.Actor) == nil {
+			return nil, fmt.Errorf("%w: actor %s", ErrReference, d.Actor)
+		}
+	case *events.Revocation:
+		if g.Actor(d.Actor) == nil {
+			return nil, fmt.Errorf("%w: actor %s", ErrReference, d.Actor)
+		}
+	}
+	return p, nil
+}
+
+func (g *Registry) found(r events.Record, d *events.Genesis) {
+	g.Genesis, g.Identity, g.Policy = *d, r.Event.Hash().String(), events.Sum([]byte(d.Policy)).String()
+	for _, a := range d.Admins {
+		g.put(&Actor{Name: a.Actor, Kind: events.KindHuman, Principal: a.Principal, Roles: a.Roles, Keys: []string{a.Key}, Since: r.Position})
+	}
+	g.put(&Actor{Name: d.Service.Actor, Kind: events.KindService, Principal: d.Service.Actor, Roles: []events.Role{events.RoleService}, Keys: []string{d.Service.Key}, Since: r.Position})
+}
+
+// put adds an actor, or replaces an open invitation of the same name.
+func (g *Registry) put(a *Actor) {
+	i, found := g.search(a.Name)
+	if found {
+		g.Actors[i] = a
+		return
+	}
+	g.Actors = slices.Insert(g.Actors, i, a)
+}

@@ -1,0 +1,290 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/deedledger/deed/events"
+)
+
+// Receipt is a verifier's outcome, kept with its place in history.
+type Receipt struct {
+	Signed
+	Data events.Receipt `json:"data"`
+}
+
+// ItemStatus is the status of one acceptance item.
+type ItemStatus string
+
+// The statuses of acceptance items.
+const (
+	ItemOpen         ItemStatus = "open"
+	ItemClaimed      ItemStatus = "claimed"
+	ItemPass         ItemStatus = "pass"
+	ItemFail         ItemStatus = "fail"
+	ItemInconclusive ItemStatus = "inconclusive"
+	ItemStale        ItemStatus = "stale"
+)
+
+// Item is an acceptance item with what is proven about it.
+type Item struct {
+	ID       string     `json:"id"`
+	Text     string     `json:"text"`
+	Required bool       `json:"required"`
+	Status   ItemStatus `json:"status"`
+	// Receipt is the event id of the receipt that gave the status.
+	Receipt string                `json:"receipt,omitempty"`
+	Failing []events.CheckOutcome `json:"failing,omitempty"`
+}
+
+// Binding returns what a receipt on the current input must be bound to; the
+// environment is the verifier's and left empty. ok is false without a result.
+func (t *Task) Binding() (b events.Binding, ok bool) {
+	a, c := t.Attempt(), t.Contract()
+	if t.Result == nil || a == nil || c == nil {
+		return events.Binding{}, false
+	}
+	checks, err := c.Contract.ChecksDigest()
+	if err != nil {
+		return events.Binding{}, false
+	}
+	return events.Binding{
+		Checks: checks.String(), Contract: c.Digest, Policy: a.Snapshot.Inputs.Policy,
+		Result: t.Result.Hash, Tree: t.Result.Data.Tree,
+	}, true
+}
+
+// Current reports whether r was made on the current input: contract, checks,
+// policy, result and tree, and the image that the attempt pinned.
+func (t *Task) Current(r *Receipt) bool {
+	want, ok := t.Binding()
+	if !ok {
+		return false
+	}
+	got := r.Data.Binding
+	got.Environment = ""
+	image := t.Attempt().Snapshot.Inputs.RuntimeImage
+	return got == want && (image == "" || image == r.Data.Environment.Image)
+}
+
+// Items returns the acceptance items of the accepted contract with their
+// statuses. Per item the latest receipt on the current input counts; only
+// where each of the item's checks passed is the item a pass.
+func (t *Task) Items() []Item {
+	c := t.Contract()
+	if c == nil {
+		return nil
+	}
+	items := make([]Item, 0, len(c.Contract.Acceptance))
+	for _, a := range c.Contract.Acceptance {
+		items = append(items, t.item(a))
+	}
+	return items
+}
+
+func (t *Task) item(a events.Item) Item {
+	item := Item{ID: a.ID, Text: a.Text, Required: a.Required, Status: ItemOpen}
+	if t.claimed(a.ID) {
+		item.Status = ItemClaimed
+	}
+	for i := len(t.Receipts) - 1; i >= 0; i-- {
+		r := &t.Receipts[i]
+		if !covers(r, a.ID) {
+			continue
+		}
+		if !t.Current(r) {
+			if t.Result != nil && item.Receipt == "" {
+				item.Status, item.Receipt = ItemStale, r.EventID
+			}
+			continue
+		}
+		item.Status, item.Failing = judge(r, a)
+		item.Receipt = r.EventID
+		break
+	}
+	return item
+}
+
+// claimed reports whether the newest result says something about the item.
+func (t *Task) claimed(id string) bool {
+	if t.Result == nil {
+		return false
+	}
+	for _, c := range t.Result.Data.Claims {
+		if c.Acceptance == id {
+			return true
+		}
+	}
+	for _, c := range t.Result.Data.Changes {
+		if slices.Contains(c.Acceptance, id) {
+			return true
+		}
+	}
+	return false
+}
+
+func covers(r *Receipt, item string) bool {
+	return slices.ContainsFunc(r.Data.Checks, func(c events.CheckOutcome) bool { return c.Acceptance == item })
+}
+
+// judge returns the status that a receipt gives to an item: a failure wins
+// over everything, and a check that is missing proves nothing.
+func judge(r *Receipt, a events.Item) (ItemStatus, []events.CheckOutcome) {
+	status := ItemPass
+	var failing []events.CheckOutcome
+	for _, want := range a.Checks {
+		i := slices.IndexFunc(r.Data.Checks, func(c events.CheckOutcome) bool { return c.ID == want.ID && c.Acceptance == a.ID })
+		if i < 0 {
+			status = worse(status, ItemInconclusive)
+			continue
+		}
+		switch c := r.Data.Checks[i]; c.Outcome {
+		case events.OutcomePass:
+		case events.OutcomeFail:
+			status = ItemFail
+			failing = append(failing, c)
+		default:
+			status = worse(status, ItemInconclusive)
+			failing = append(failing, c)
+		}
+	}
+	return status, failing
+}
+
+// worse returns b unless a is already a failure.
+func worse(a, b ItemStatus) ItemStatus {
+	if a == ItemFail {
+		return a
+	}
+	return b
+}
+
+// Verdict sums the required items up: pass when each is proven, fail when one
+// failed, else inconclusive. Whatever is not a proven pass stops.
+func (t *Task) Verdict() ItemStatus {
+	verdict := ItemPass
+	required := 0
+	for _, item := range t.Items() {
+		if !item.Required {
+			continue
+		}
+		required++
+		switch item.Status {
+		case ItemPass:
+		case ItemFail:
+			return ItemFail
+		default:
+			verdict = ItemInconclusive
+		}
+	}
+	if required == 0 {
+		return ItemInconclusive
+	}
+	return verdict
+}
+
+// receive folds receipt.recorded.
+func (t *Task) receive(r events.Record, d *events.Receipt) {
+	before := t.failing()
+	t.Receipts = append(t.Receipts, Receipt{Signed: signed(r), Data: *d})
+	if !t.Current(&t.Receipts[len(t.Receipts)-1]) {
+		return
+	}
+	verdict := t.Verdict()
+	switch t.State {
+	case AwaitingVerification:
+		switch verdict {
+		case ItemPass:
+			if t.FatalFinding() == nil {
+				t.enter(r, AwaitingReview)
+			}
+		case ItemFail:
+			t.fail(r, before)
+		}
+	case AwaitingReview, Approved:
+		if verdict == ItemFail {
+			t.voidApprovals("failing receipt")
+			t.fail(r, before)
+		}
+	case Releasing:
+		if verdict == ItemFail {
+			t.voidApprovals("failing receipt")
+			t.endRun(r)
+			t.interrupt(r)
+		}
+	case Delivered, Cancelled:
+		if verdict == ItemFail {
+			t.Findings = append(t.Findings, Finding{Signed: signed(r), Open: true, Data: events.Finding{
+				Severity: "check", Rule: "failing-receipt-after-end", Text: "a check failed on the delivered input",
+			}})
+		}
+	}
+}
+
+// failing returns the checks that the last failing receipt named, sorted.
+func (t *Task) failing() []string {
+	for i := len(t.Receipts) - 1; i >= 0; i-- {
+		if ids := failingChecks(&t.Receipts[i]); len(ids) > 0 {
+			return ids
+		}
+	}
+	return nil
+}
+
+func failingChecks(r *Receipt) []string {
+	var ids []string
+	for _, c := range r.Data.Checks {
+		if c.Outcome == events.OutcomeFail {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// fail queues a repair after a failing receipt and counts a stall when the
+// same checks failed before.
+func (t *Task) fail(r events.Record, before []string) {
+	if now := t.failing(); slices.Equal(now, before) {
+		t.Stalls++
+	} else {
+		t.Stalls = 0
+	}
+	t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "failing receipt " + r.Event.ID})
+}
+
+// failedItems returns the ids of the items that failed on the current input,
+// sorted.
+func (t *Task) failedItems() []string {
+	var items []string
+	for _, item := range t.Items() {
+		if item.Status == ItemFail {
+			items = append(items, item.ID)
+		}
+	}
+	slices.Sort(items)
+	return items
+}
+
+// queueRepair leads to RepairQueued, or to Escalated when the contract's
+// budget of repairs or stalls is used up.
+func (t *Task) queueRepair(r events.Record, repair Repair) {
+	c := t.Contract().Contract
+	t.Repairs++
+	t.Repair = &repair
+	switch {
+	case t.Repairs > c.MaxRepairs+t.Allowance:
+		t.escalate(r, "the budget of repairs is used up", "read the failing evidence, then resolve with repair and an allowance, new-attempt or cancel")
+	case t.Stalls >= c.MaxStalls:
+		t.escalate(r, "repairs change no failing check", "look at the failing checks by hand, then resolve with repair, new-attempt or cancel")
+	default:
+		t.enter(r, RepairQueued)
+	}
+}
+
+func (t *Task) voidApprovals(why string) {
+	for i := range t.Approvals {
+		if t.Approvals[i].Void == "" {
+			t.Approvals[i].Void = why
+		}
+	}
+}
