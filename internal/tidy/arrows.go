@@ -24,6 +24,8 @@ func arrows() []arrow {
 		{"signer", nil, "keys and envelopes are over bytes: a leaf that knows no event"},
 		{"journal", []string{"events"}, "the contract of keeping needs the shape and position of an event, nothing of its meaning"},
 		{"journal/jetstream", []string{"journal", "events"}, "one adapter of the contract, named by its technology"},
+		{"journal/jetstream/embedded", []string{"journal"},
+			"runs a NATS server on one folder; it knows the ledger's name and nothing of its events"},
 		{"journal/journaltest", []string{"journal", "events"}, "the suite runs against the contract and knows no adapter"},
 		{"evidence", []string{"events", "signer", "journal"}, "that it is unchanged is proven without asking what it means"},
 		{"projections", []string{"events"}, "what it means is a pure fold over events: no key, no storage"},
@@ -34,7 +36,7 @@ func arrows() []arrow {
 		{"server", []string{anything}, "the shell of the service wires everything below the command line"},
 		{"cli", []string{anything}, "the shell of the command line"},
 		{"cmd/deed", []string{"cli", "server"}, "main is wiring only: clock, ids, environment, exit"},
-		{"deploy", []string{"journal/jetstream", "server", "cli"}, "tests that hold installed files against what the code does"},
+		{"deploy", []string{"journal/jetstream/embedded", "server", "cli"}, "tests that hold installed files against what the code does"},
 		{"bench", []string{anything}, "measures any layer"},
 	}
 }
