@@ -28,6 +28,9 @@ type ConflictError struct {
 	// Last is the journal's last position, or 0 where it is not known. It may
 	// have grown since.
 	Last events.Position
+	// InFlight reports that another append of the same subject was on its way,
+	// so that the expectation may hold all the same.
+	InFlight bool
 	// SameID reports that the message at the wanted position has the id of the
 	// one that was to be appended, but other bytes.
 	SameID bool

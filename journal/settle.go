@@ -87,38 +87,51 @@ const settleWait = 10 * time.Millisecond
 //
 // When ctx ends before the outcome is known the error is ErrUnknown.
 func AppendSettled(ctx context.Context, j Journal, m Message, e Expect) (events.Position, error) {
-	var sent bool // an earlier try may still be on its way
-	wait := settleWait
-	for try := 1; ; try++ {
+	var lost bool // an earlier try may still be on its way
+	for try, wait := 1, settleWait; ; try, wait = try+1, 2*wait {
 		at, err := j.Append(ctx, m, e)
 		if err == nil {
 			return at, nil
 		}
-		if !ambiguous(err) && !sent {
+		if errors.Is(err, ErrCorrupt) || !ambiguous(err) && !lost {
 			return 0, err
 		}
 		outcome, serr := Settle(ctx, j, m, e)
-		switch outcome {
-		case Done:
+		switch {
+		case outcome == Done:
 			return e.Last + 1, nil
-		case Taken, Altered:
+		case outcome == Taken, outcome == Altered:
 			return 0, conflict(ctx, j, e, outcome == Altered)
-		case Absent:
-			if errors.Is(err, ErrConflict) {
-				return 0, conflict(ctx, j, e, false)
-			}
-			if errors.Is(err, ErrDuplicate) && !sent {
-				return 0, fmt.Errorf("%w: %w", ErrRefused, err)
-			}
-		default:
-			err = errors.Join(err, serr)
+		case outcome == Absent && !lost && !retriable(err):
+			return 0, refusal(ctx, j, e, err)
 		}
-		sent = true
-		if try == AppendTries || !pause(ctx, wait) {
-			return 0, unknown(err)
+		lost = lost || errors.Is(err, ErrUnknown)
+		if try < AppendTries && pause(ctx, wait) {
+			continue
 		}
-		wait *= 2
+		if outcome == Absent && errors.Is(err, ErrConflict) {
+			return 0, conflict(ctx, j, e, false)
+		}
+		return 0, unknown(err, serr)
 	}
+}
+
+// retriable reports whether the same bytes may succeed although nothing is at
+// their position.
+func retriable(err error) bool {
+	if c, ok := errors.AsType[*ConflictError](err); ok {
+		return c.InFlight
+	}
+	return errors.Is(err, ErrUnknown)
+}
+
+// refusal is the error for a message that is not at its position, and that the
+// journal said, with err, it did not put there.
+func refusal(ctx context.Context, j Journal, e Expect, err error) error {
+	if errors.Is(err, ErrConflict) {
+		return conflict(ctx, j, e, false)
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
 // ambiguous reports whether an append that returned err can have been stored.
@@ -134,11 +147,16 @@ func conflict(ctx context.Context, j Journal, e Expect, sameID bool) error {
 	return c
 }
 
-func unknown(err error) error {
+// unknown is the error after the last try. Of an answer such as a conflict only
+// the text is kept: it is not the outcome.
+func unknown(err, settling error) error {
 	if errors.Is(err, ErrUnknown) {
-		return err
+		return errors.Join(err, settling)
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
+	if settling == nil {
+		return fmt.Errorf("%w: %v", ErrUnknown, err)
+	}
+	return fmt.Errorf("%w: %v; %w", ErrUnknown, err, settling)
 }
 
 // pause waits, and reports false if ctx ended first.

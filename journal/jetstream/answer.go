@@ -50,7 +50,7 @@ func classify(err error, e journal.Expect) error {
 	case codeWrongLast, codeWrongLastInFlight:
 		// The text of 10071 has a sequence, but not which of the two did not
 		// hold: it is no last position.
-		return &journal.ConflictError{Expect: e}
+		return &journal.ConflictError{Expect: e, InFlight: api.ErrorCode == codeWrongLastInFlight}
 	case codeTooLarge, codeHeaderTooLarge, codeSealed, codeOtherStream, codeRollup,
 		codeAccountLimit, codeNoResources, codeNoMemory, codeNoStorage:
 		return fmt.Errorf("%w: %w", journal.ErrRefused, err)

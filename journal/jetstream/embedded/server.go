@@ -16,6 +16,9 @@ import (
 // takes about two seconds for each gigabyte.
 const startTimeout = 5 * time.Minute
 
+// serviceInbox is below what answers to the service are sent.
+const serviceInbox = "_SERVICE"
+
 // Server is a running server.
 type Server struct {
 	config Config
@@ -91,6 +94,9 @@ func (s *Server) URL() string {
 // process. It ends with Close at the latest. Options may add to the connection,
 // such as a name.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
+	// Clients may listen to every _INBOX; the answers to the service, the
+	// acknowledgements of its appends among them, are none of their business.
+	options = append([]nats.Option{nats.CustomInboxPrefix(serviceInbox)}, options...)
 	return s.connect(nats.UserInfo(ServiceUser, s.config.ServicePassword), options...)
 }
 
