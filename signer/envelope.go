@@ -68,7 +68,7 @@ func Seal(payloadType string, payload []byte, keys ...Key) ([]byte, error) {
 			return nil, fmt.Errorf("seal: %w", ErrNoKey)
 		}
 		providers = append(providers, &sigstoredsse.SignerAdapter{
-			SignatureSigner: key.signer,
+			SignatureSigner: key.secret().signer,
 			Pub:             ed25519.PublicKey(key.public.raw[:]),
 			PubKeyID:        string(key.ID()),
 		})

@@ -19,9 +19,16 @@ var ErrNoKey = errors.New("no private key")
 // concurrent use. However it is printed or encoded, it shows its id only. The
 // zero Key signs nothing.
 type Key struct {
-	signer  signature.Signer // nil in the zero value
+	// secret is nil in the zero value. It is a function because fmt prints the
+	// content of unexported fields, even behind pointers, where it cannot call
+	// Format; of a function it has only the address.
+	secret func() secret
+	public PublicKey
+}
+
+type secret struct {
+	signer  signature.Signer
 	private ed25519.PrivateKey
-	public  PublicKey
 }
 
 // GenerateKey makes a key from 32 bytes of random, which must be a secure
@@ -49,7 +56,8 @@ func newKey(private ed25519.PrivateKey) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("load key: %w", err)
 	}
-	return Key{signer: loaded, private: private, public: public}, nil
+	held := secret{signer: loaded, private: private}
+	return Key{secret: func() secret { return held }, public: public}, nil
 }
 
 // ID returns the id of the key's public half, empty for the zero Key.
@@ -59,7 +67,7 @@ func (k Key) ID() KeyID { return k.public.ID() }
 func (k Key) Public() PublicKey { return k.public }
 
 // IsZero reports whether k holds no key.
-func (k Key) IsZero() bool { return k.signer == nil }
+func (k Key) IsZero() bool { return k.secret == nil }
 
 // Sign returns the 64 bytes of the signature of message. It returns ErrNoKey
 // for the zero Key.
@@ -70,7 +78,7 @@ func (k Key) Sign(message []byte) ([]byte, error) {
 	if k.IsZero() {
 		return nil, fmt.Errorf("sign: %w", ErrNoKey)
 	}
-	sig, err := k.signer.SignMessage(bytes.NewReader(message))
+	sig, err := k.secret().signer.SignMessage(bytes.NewReader(message))
 	if err != nil {
 		return nil, fmt.Errorf("sign with %s: %w", k.ID(), err)
 	}

@@ -112,7 +112,7 @@ func ReadPublicKeyFile(path string) (PublicKey, error) {
 
 func encodeKey(key Key, passphrase []byte) ([]byte, error) {
 	if passphrase == nil {
-		text, err := cryptoutils.MarshalPrivateKeyToPEM(key.private)
+		text, err := cryptoutils.MarshalPrivateKeyToPEM(key.secret().private)
 		if err != nil {
 			return nil, fmt.Errorf("encode key: %w", err)
 		}
@@ -121,7 +121,7 @@ func encodeKey(key Key, passphrase []byte) ([]byte, error) {
 	if err := checkPassphrase(passphrase); err != nil {
 		return nil, err
 	}
-	sealed, err := cryptoutils.MarshalPrivateKeyToEncryptedDER(key.private, func(bool) ([]byte, error) { return passphrase, nil })
+	sealed, err := cryptoutils.MarshalPrivateKeyToEncryptedDER(key.secret().private, func(bool) ([]byte, error) { return passphrase, nil })
 	if err != nil {
 		return nil, fmt.Errorf("encrypt key: %w", err)
 	}
