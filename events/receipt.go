@@ -1,5 +1,7 @@
 package events
 
+import "unicode/utf8"
+
 // Outcome is what a check proved.
 type Outcome string
 
@@ -105,7 +107,7 @@ func (r *Receipt) Validate() error {
 	v.oneOf("verifier.kind", r.Verifier.Kind, "ci", "human", "isolated-agent")
 	v.line("verifier.version", r.Verifier.Version, false)
 	v.oneOf("verifier.assurance", r.Verifier.Assurance, "isolated", "same-host", "same-principal-degraded")
-	v.that(len(r.Nonce) >= 16, "nonce", "is shorter than 16 characters")
+	v.that(utf8.RuneCountInString(r.Nonce) >= 16, "nonce", "is shorter than 16 characters")
 	v.line("nonce", r.Nonce, false)
 	v.that(r.ObservedAt != "", "observedAt", "is missing")
 	v.when("observedAt", r.ObservedAt)

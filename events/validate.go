@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -106,13 +107,15 @@ func (v *validation) name(member, s string) {
 	v.that(len(s) <= 64 && matchName(s, true, "_.-"), member, "%q is no identifier ([A-Za-z0-9][A-Za-z0-9._-]{0,63})", clip(s))
 }
 
-// line checks a required or optional one-line text: printable, no line break.
+// line checks a required or optional one-line text: no control character but
+// tab, so that no name, branch or version can drive a terminal.
 func (v *validation) line(member, s string, optional bool) {
 	if !optional {
 		v.that(s != "", member, "is missing or empty")
 	}
 	v.text(member, s, MaxLine)
-	v.that(!strings.ContainsAny(s, "\n\r"), member, "has a line break")
+	control := func(r rune) bool { return r != '\t' && unicode.IsControl(r) }
+	v.that(strings.IndexFunc(s, control) < 0, member, "has a line break or another control character")
 }
 
 // path checks an encoded path: printable ASCII, see the workspace package.

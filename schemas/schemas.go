@@ -71,7 +71,8 @@ func Example(name string) ([]byte, error) {
 // Validate checks data against a schema by its URN or short name. It returns
 // ErrUnknown for an unknown name and ErrInvalid, with the place and reason of
 // every fault, for data that does not fit, is no single JSON value, has a
-// member twice, or is larger than 48 KiB.
+// member twice, or is larger than 48 KiB. The error is one line; text from
+// data is quoted in it and cut.
 //
 // It is safe for concurrent use. The first call for a name compiles it.
 func Validate(name string, data []byte) error {
@@ -91,9 +92,35 @@ func Validate(name string, data []byte) error {
 		return fmt.Errorf("validate %s: %w: %w", e.name, ErrInvalid, err)
 	}
 	if err := schema.Validate(value); err != nil {
-		return fmt.Errorf("validate %s: %w: %w", e.name, ErrInvalid, err)
+		return fmt.Errorf("validate %s: %w: %s", e.name, ErrInvalid, faults(err))
 	}
 	return nil
+}
+
+// faults returns the leaves of a validation error in one line. The library
+// quotes what comes from data; length and number are bounded here.
+func faults(err error) string {
+	const maxFaults, maxFault = 8, 240
+	var list []string
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+		if len(e.Causes) == 0 {
+			list = append(list, fmt.Sprintf("%.*s", maxFault, e.Error()))
+		}
+	}
+	var top *jsonschema.ValidationError
+	if !errors.As(err, &top) {
+		return fmt.Sprintf("%.*s", maxFault, err.Error())
+	}
+	walk(top)
+	slices.Sort(list) // the library walks maps
+	if more := len(list) - maxFaults; more > 0 {
+		list = append(list[:maxFaults], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "; ")
 }
 
 // shorten returns the short name that a URN holds; other names stay.
