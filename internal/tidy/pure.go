@@ -96,7 +96,6 @@ func listed(rows []shellFile, name string) bool {
 // environmentReaders may read the environment besides cmd.
 func environmentReaders() []shellFile {
 	return []shellFile{
-		{"workspace", "builds the environment of a child process from a short list, PATH first: it passes on, it does not decide"},
 		{"runner", "builds the environment of a check or an effect from a short list, PATH first: it passes on, it does not decide"},
 	}
 }

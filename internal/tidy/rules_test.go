@@ -130,6 +130,7 @@ func pureSamples() []sample {
 		{"process", "cli/a.go", source("cli", "func f() { os.Exit(1) }", `"os"`), 1},
 		{"process", "server/a.go", source("server", "func f() { log.Fatal(1) }", `"log"`), 1},
 		{"process", "runner/a.go", source("runner", "func f() { os.Exit(1) }", `"os"`), 1},
+		{"process", "workspace/a.go", source("workspace", "func f() { os.Environ() }", `"os"`), 1},
 		{"process", "internal/sim/a.go", source("sim", "func f() { os.Getenv(`X`) }", `"os"`), 1},
 		{"process", "cmd/deed/main.go", source("main", "func f() { os.Exit(1); os.Getenv(`X`) }", `"os"`), 0},
 		{"process", "runner/a.go", source("runner", "func f() { os.Environ() }", `"os"`), 0},
