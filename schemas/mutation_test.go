@@ -41,6 +41,7 @@ func relations() []relation {
 		{"recovery.decided", "decision", "*", decision},
 		{"recovery.decided", "matches", "*", decision},
 		{"recovery.decided", "matches/[*]", "*", decision},
+		{"receipt.recorded", "checks/[*]/id", "*", unique},
 		{"receipt.recorded", "binding/*", "*", digests},
 		{"receipt.recorded", "inputDigest", "*", digests},
 		{"receipt.recorded", "environment", "*", digests},
