@@ -74,10 +74,11 @@ func ReadHeadLog(r io.Reader, ledger string, identity events.Hash, public signer
 }
 
 // OpenHeadLog opens a head log for appending, or creates it with mode 0600, and
-// verifies all of it. It returns ErrHeadLogBusy while another process has it
-// open, the errors of ReadHeadLog, and those of the file system.
+// verifies all of it. It returns the errors of VerifierKey, ErrHeadLogBusy while
+// another process has it open, the errors of ReadHeadLog, and those of the file
+// system.
 func OpenHeadLog(path, ledger string, identity events.Hash, public signer.PublicKey) (*HeadLog, error) {
-	if err := (Head{Ledger: ledger, Identity: identity, Size: 1}).check(); err != nil {
+	if _, err := VerifierKey(ledger, identity, public); err != nil { // before a file is made
 		return nil, fmt.Errorf("open head log: %w", err)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
