@@ -19,8 +19,8 @@ const (
 	pullMessages = 4000
 	pullBytes    = 32 << 20
 	// idleCheck is how long a reader waits for a message before it looks
-	// whether the stream has lost some.
-	idleCheck = 5 * time.Second
+	// whether the stream has lost some, or the consumer dropped one.
+	idleCheck = 2 * time.Second
 	// heartbeat is how often the server says that it has nothing to say; after
 	// two that are missing the consumer is taken for lost.
 	heartbeat = 2 * time.Second
@@ -124,8 +124,7 @@ func (w *walk) leg(ctx context.Context, again bool) error {
 	for !w.done() {
 		msg, err := msgs.Next(natsjs.NextMaxWait(idleCheck))
 		if errors.Is(err, nats.ErrTimeout) {
-			err = w.check(ctx, false)
-			if err == nil {
+			if err = w.check(ctx, true); err == nil {
 				continue
 			}
 		}
