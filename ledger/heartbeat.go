@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/signer"
+)
+
+// HeartbeatType is the DSSE payload type of a heartbeat.
+const HeartbeatType = "application/vnd.deed.heartbeat.v1+json"
+
+// Heartbeat renews a lease. It is signed by the lease's key and is no event:
+// it lives in the writer's memory. Number must rise with every heartbeat of a
+// run, so that an old one does nothing.
+type Heartbeat struct {
+	Ledger string `json:"ledger"`
+	Task   string `json:"task"`
+	Fence  int64  `json:"fence"`
+	Number int64  `json:"number"`
+
+	signer signer.KeyID
+}
+
+// SealHeartbeat signs a heartbeat.
+func SealHeartbeat(h Heartbeat, key signer.Key) ([]byte, error) {
+	text, err := events.Canonical(h)
+	if err != nil {
+		return nil, fmt.Errorf("seal heartbeat: %w", err)
+	}
+	return signer.Seal(HeartbeatType, text, key)
+}
+
+// Renew gives the lease that a sealed heartbeat names a full term. It returns
+// a [*Refusal] with CodeFence when that lease is not live: whoever gets it
+// must stop its work at once.
+func (w *Writer) Renew(ctx context.Context, envelope []byte) error {
+	payload, signers, err := signer.Open(envelope, HeartbeatType, 1, w.keys.Load().LookupAt(uint64(maxPosition)))
+	if err != nil {
+		return refuse(CodeSignature, "heartbeat", "%v", err)
+	}
+	var h Heartbeat
+	if err := events.DecodeStrict(payload, &h); err != nil {
+		return refuse(CodeForm, "heartbeat", "%v", err)
+	}
+	h.signer = signers[0]
+	_, err = w.enqueue(&pending{ctx: ctx, renew: &h, reply: make(chan answer, 1)})
+	return err
+}
+
+// heartbeat renews a lease in the writer goroutine.
+func (w *Writer) heartbeat(h *Heartbeat) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	if h.Ledger != w.cfg.Ledger {
+		return refuse(CodeNotFound, "heartbeat", "this is ledger %s", w.cfg.Ledger)
+	}
+	now := w.cfg.Now()
+	w.leases.look(now)
+	if w.leases.expired(h.Task, now) {
+		w.interrupt(h.Task)
+	}
+	t := w.book.State.Task(h.Task)
+	if t.Lease == nil || int64(t.Lease.Fence) != h.Fence || t.Lease.Key != string(h.signer) {
+		return refuse(CodeFence, "heartbeat", "fence %d of task %s is not live, or not this key's", h.Fence, h.Task)
+	}
+	if !w.leases.renew(h.Task, uint64(h.Fence), h.Number, now) {
+		return refuse(CodeFence, "heartbeat", "number %d is not after the last one", h.Number)
+	}
+	return nil
+}

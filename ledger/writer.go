@@ -1,0 +1,539 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
+	"github.com/deedledger/deed/journal"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/signer"
+)
+
+// Config is what a Writer needs. Every field is required unless it says so.
+type Config struct {
+	// Ledger is the ledger's name.
+	Ledger  string
+	Journal journal.Journal
+	// Service signs heads and the service's own events; it must be the key
+	// that genesis names.
+	Service signer.Key
+	// Now is the clock; NewID returns a new UUIDv7.
+	Now   func() time.Time
+	NewID func() string
+	// Retain is called with every signed head before the events under it are
+	// acknowledged. Optional.
+	Retain func(head evidence.Head, text []byte) error
+	// Retained are heads that were kept earlier, in rising size: history must
+	// contain each. Optional.
+	Retained []evidence.Head
+	// Sweep is how often leases are looked at. Default one second.
+	Sweep time.Duration
+	// Log is for the operators. Default: nothing is logged.
+	Log *slog.Logger
+}
+
+// maxGroup bounds how many submissions share one head.
+const maxGroup = 128
+
+// Ack says that an event is in the ledger, durably.
+type Ack struct {
+	EventID  string          `json:"eventId"`
+	Hash     string          `json:"hash"`
+	Position events.Position `json:"position"`
+	Admitted int64           `json:"admitted,string"`
+	// Existing says that nothing was written: the event, or the effect that
+	// an intent repeats, was there already.
+	Existing bool `json:"existing,omitzero"`
+	// DryRun says that nothing was written: the event would be accepted.
+	DryRun bool   `json:"dryRun,omitzero"`
+	Rule   string `json:"rule"` // the row or rule that allows it
+	// Head is a signed head that covers the event.
+	Head string `json:"head,omitzero"`
+	// Consistency leads from the head that the client knew to Head.
+	Consistency []events.Hash `json:"-"`
+}
+
+// Request is one submission.
+type Request struct {
+	// Export is the signed event in its exported form.
+	Export []byte
+	// Known is the size of the newest head that the client has seen, 0 = none.
+	Known uint64
+	// DryRun asks for full admission without writing.
+	DryRun bool
+}
+
+// Writer is the one goroutine that orders a ledger's events. Other goroutines
+// submit to it and read its state.
+type Writer struct {
+	cfg  Config
+	keys atomic.Pointer[signer.Keyring] // a clone that nobody changes
+
+	mu     sync.RWMutex // guards book; written by the writer goroutine only
+	book   *Book
+	leases leases
+	// broken says why nothing more is ordered; guarded by mu.
+	broken error
+
+	queue chan *pending
+	stop  chan struct{}
+	done  chan struct{}
+	once  sync.Once
+}
+
+// pending is a submission on its way.
+type pending struct {
+	ctx   context.Context
+	admit Admitted
+	known uint64
+	reply chan answer // buffered, one answer
+	// renew marks a heartbeat instead of an event.
+	renew *Heartbeat
+}
+
+type answer struct {
+	ack Ack
+	err error
+}
+
+// Open folds the journal from its start, verifying everything, and starts the
+// writer. It returns a corrupt [*Refusal] for damaged history, and
+// ErrNotCreated for an empty journal: see [Create].
+func Open(ctx context.Context, cfg Config) (*Writer, error) {
+	if cfg.Sweep == 0 {
+		cfg.Sweep = time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Writer{
+		cfg: cfg, book: NewBook(cfg.Ledger), leases: leases{deadlines: map[string]deadline{}},
+		queue: make(chan *pending, 4*maxGroup), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if err := w.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("open ledger %s: %w", cfg.Ledger, err)
+	}
+	if w.book.State.Registry.Sequence == 0 {
+		return nil, fmt.Errorf("open ledger %s: %w", cfg.Ledger, ErrNotCreated)
+	}
+	if err := w.checkService(); err != nil {
+		return nil, fmt.Errorf("open ledger %s: %w", cfg.Ledger, err)
+	}
+	go w.run()
+	return w, nil
+}
+
+// checkService holds the service key and the retained heads against history.
+func (w *Writer) checkService() error {
+	want := w.book.State.Registry.Genesis.Service.Key
+	if got := w.cfg.Service.Public().String(); got != want {
+		return refuse(CodeSignature, "service-key", "the ledger's service key is not the one given")
+	}
+	identity, err := w.book.Identity()
+	if err != nil {
+		return err
+	}
+	for _, h := range w.cfg.Retained {
+		if h.Ledger != w.cfg.Ledger || h.Identity != identity {
+			return damage("retained-head", "a retained head is of another ledger: %s", h.Origin())
+		}
+		if root, err := w.book.Tree.RootAt(h.Size); err != nil || root != h.Root {
+			return damage("retained-head", "history does not contain the head of size %d that was signed before: it was rolled back or changed", h.Size)
+		}
+	}
+	return nil
+}
+
+func damage(rule, format string, args ...any) *Refusal {
+	return &Refusal{Class: Corrupt, Code: CodeDamage, Rule: rule, Text: fmt.Sprintf(format, args...)}
+}
+
+// catchUp takes every message that the book does not have yet. Start-up and
+// the way back from an unknown append are this one function.
+func (w *Writer) catchUp(ctx context.Context) error {
+	now := w.cfg.Now()
+	err := w.cfg.Journal.Replay(ctx, w.book.Next(), func(stored journal.Record) error {
+		r, err := w.book.Take(stored)
+		if err != nil {
+			return damage("history", "%v", err)
+		}
+		w.applied(r, now)
+		return nil
+	})
+	if errors.Is(err, journal.ErrCorrupt) {
+		return damage("journal", "%v", err)
+	}
+	return err
+}
+
+// applied keeps what is derived from the book in line with it.
+func (w *Writer) applied(r events.Record, now time.Time) {
+	if r.Event.Source.Task == "" {
+		w.keys.Store(w.book.Keys.Clone())
+		return
+	}
+	t := w.book.State.Tasks[r.Event.Source.Task]
+	holder := t.Lease != nil && r.Event.Fence == t.Lease.Fence && r.Event.AuthID == t.Lease.Actor
+	w.leases.follow(t, holder, now)
+}
+
+// Submit admits an event, waits for its turn, and returns once it is durable.
+// Any other answer is a [*Refusal]: refused and conflict wrote nothing;
+// unknown, also when ctx ends too early, means that the event may be in the
+// ledger: ask [Writer.Find] before anything else.
+func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
+	admit, err := Admit(req.Export, w.keys.Load(), maxPosition)
+	if err != nil {
+		return Ack{}, err
+	}
+	if req.DryRun {
+		return w.dryRun(admit)
+	}
+	p := &pending{ctx: ctx, admit: admit, known: req.Known, reply: make(chan answer, 1)}
+	return w.enqueue(p)
+}
+
+// maxPosition asks the keyring for keys as they are known now; the key's
+// validity is checked again when the event's position is known.
+const maxPosition = events.Position(1<<63 - 1)
+
+func (w *Writer) enqueue(p *pending) (Ack, error) {
+	select {
+	case w.queue <- p:
+	case <-w.done:
+		return Ack{}, closed()
+	case <-p.ctx.Done():
+		return Ack{}, &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "not taken in time; nothing was written"}
+	}
+	select {
+	case a := <-p.reply:
+		return a.ack, a.err
+	case <-w.done:
+		select {
+		case a := <-p.reply:
+			return a.ack, a.err
+		default:
+			return Ack{}, unknown("the service stopped before it answered")
+		}
+	case <-p.ctx.Done():
+		return Ack{}, unknown("no answer in time")
+	}
+}
+
+func closed() *Refusal {
+	return &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "the service is stopping; nothing was written"}
+}
+
+func unknown(why string) *Refusal {
+	return &Refusal{Class: Unknown, Code: CodeBusy, Rule: "service", Text: why + ": the event may be in the ledger; look for its id first"}
+}
+
+func (w *Writer) dryRun(a Admitted) (Ack, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	admitted := w.stamp()
+	ack := Ack{EventID: a.Event.ID, Hash: a.Event.Hash().String(), Admitted: admitted, DryRun: true, Rule: w.ruleName(a)}
+	err := w.book.Check(a, admitted)
+	if found, ok := errors.AsType[*Existing](err); ok {
+		ack.Existing, ack.EventID, ack.Position = true, found.EventID, found.Position
+		return ack, nil
+	}
+	return ack, err
+}
+
+func (w *Writer) ruleName(a Admitted) string {
+	if row := w.book.rules.Row(a.Payload); row != nil {
+		return row.Name()
+	}
+	return a.Event.Type.Short()
+}
+
+// stamp returns the admission stamp of an event that is ordered now.
+func (w *Writer) stamp() int64 { return max(w.cfg.Now().UnixNano(), w.book.State.Admitted) }
+
+// View calls read with the book. It must not keep anything of it.
+func (w *Writer) View(read func(*Book)) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	read(w.book)
+}
+
+// Broken returns why the writer orders nothing more, nil while it works.
+func (w *Writer) Broken() error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.broken
+}
+
+// Close stops the writer after the group that it works on. Submissions that
+// were not ordered are refused.
+func (w *Writer) Close() {
+	w.once.Do(func() { close(w.stop) })
+	<-w.done
+}
+
+// run is the writer goroutine: groups of submissions, and leases.
+func (w *Writer) run() {
+	defer close(w.done)
+	sweep := time.NewTicker(w.cfg.Sweep)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-w.stop:
+			w.refuseQueued()
+			return
+		case <-sweep.C:
+			w.sweep()
+		case p := <-w.queue:
+			w.group(p)
+		}
+	}
+}
+
+func (w *Writer) refuseQueued() {
+	for {
+		select {
+		case p := <-w.queue:
+			p.reply <- answer{err: closed()}
+		default:
+			return
+		}
+	}
+}
+
+// group orders and appends what is queued, then signs one head for all of it
+// and answers. The head is retained before the first answer leaves.
+func (w *Writer) group(first *pending) {
+	group := []*pending{first}
+	for len(group) < maxGroup {
+		select {
+		case p := <-w.queue:
+			group = append(group, p)
+			continue
+		default:
+		}
+		break
+	}
+	answers := make([]answer, len(group))
+	for i, p := range group {
+		answers[i] = w.one(p)
+	}
+	head, err := w.seal()
+	for i, p := range group {
+		a := answers[i]
+		if a.err == nil && err != nil {
+			a = answer{err: unknown(err.Error())}
+		}
+		if a.err == nil {
+			a.ack.Head = string(head)
+			a.ack.Consistency = w.consistency(p.known)
+		}
+		p.reply <- a
+	}
+}
+
+// one orders one submission.
+func (w *Writer) one(p *pending) answer {
+	if p.ctx.Err() != nil {
+		return answer{err: &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "given up before its turn; nothing was written"}}
+	}
+	if p.renew != nil {
+		return answer{err: w.heartbeat(p.renew)}
+	}
+	if task := p.admit.Event.Source.Task; w.expiredNow(task) {
+		w.interrupt(task)
+	}
+	ack, err := w.order(p.admit)
+	return answer{ack: ack, err: err}
+}
+
+// order checks an event at the next position and appends it.
+func (w *Writer) order(a Admitted) (Ack, error) {
+	if w.broken != nil {
+		return Ack{}, w.broken
+	}
+	admitted := w.stamp()
+	ack := Ack{EventID: a.Event.ID, Hash: a.Event.Hash().String(), Rule: w.ruleName(a)}
+	err := w.book.Check(a, admitted)
+	if found, ok := errors.AsType[*Existing](err); ok {
+		ack.Existing, ack.EventID, ack.Position = true, found.EventID, found.Position
+		return ack, nil
+	}
+	if err != nil {
+		return Ack{}, err
+	}
+	at, err := w.append(a.Event, admitted)
+	if err != nil {
+		return Ack{}, err
+	}
+	ack.Position, ack.Admitted = at, admitted
+	return ack, nil
+}
+
+// append writes one event and folds it. When nobody can say whether it was
+// written, nothing more is ordered until the journal was read again.
+func (w *Writer) append(e events.Event, admitted int64) (events.Position, error) {
+	expect := w.book.Expect(e.Source.Subject())
+	at, err := journal.AppendSettled(context.Background(), w.cfg.Journal, evidence.NewMessage(e, admitted), expect)
+	switch {
+	case err == nil:
+	case errors.Is(err, journal.ErrCorrupt):
+		return 0, w.halt(damage("journal", "%v", err))
+	case errors.Is(err, journal.ErrRefused):
+		return 0, refuse(CodeLimit, "journal", "%v", err)
+	default:
+		w.cfg.Log.Warn("append not settled", "event_id", e.ID, "err", err)
+		return w.reread(e)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := events.Record{Position: at, Admitted: admitted, Event: e}
+	if err := w.book.Apply(r); err != nil {
+		w.broken = damage("fold", "%v", err)
+		return 0, w.broken
+	}
+	w.applied(r, w.cfg.Now())
+	return at, nil
+}
+
+// reread catches up with the journal and answers for an event whose append
+// was not settled.
+func (w *Writer) reread(e events.Event) (events.Position, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.catchUp(context.Background()); err != nil {
+		if r, ok := errors.AsType[*Refusal](err); ok && r.Class == Corrupt {
+			w.broken = r
+			return 0, r
+		}
+		w.broken = unknown("the journal cannot be read")
+		return 0, w.broken
+	}
+	w.broken = nil
+	if at, hash, ok := w.book.Find(e.ID); ok && hash == e.Hash() {
+		return at, nil
+	}
+	sequence, head := w.book.SourceHead(e.Source)
+	return 0, &Refusal{Class: Conflict, Code: CodeHead, Rule: "journal", Text: "another message took the position: read again and decide again", Sequence: sequence, Head: head.String()}
+}
+
+// halt makes the writer refuse everything from now on.
+func (w *Writer) halt(why *Refusal) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = why
+	w.cfg.Log.Error("ledger stopped", "err", why)
+	return why
+}
+
+// seal signs the current head and retains it.
+func (w *Writer) seal() ([]byte, error) {
+	head, err := w.book.Head()
+	if err != nil {
+		return nil, fmt.Errorf("sign head: %w", err)
+	}
+	text, err := evidence.SignHead(head, w.cfg.Service)
+	if err != nil {
+		return nil, fmt.Errorf("sign head: %w", err)
+	}
+	if w.cfg.Retain != nil {
+		if err := w.cfg.Retain(head, text); err != nil {
+			return nil, fmt.Errorf("retain head: %w", err)
+		}
+	}
+	return text, nil
+}
+
+func (w *Writer) consistency(known uint64) []events.Hash {
+	size := w.book.Tree.Size()
+	if known == 0 || known > size {
+		return nil
+	}
+	proof, err := w.book.Tree.ConsistencyProof(known, size)
+	if err != nil {
+		return nil
+	}
+	return proof
+}
+
+// Head returns a signed head of everything that is in the ledger.
+func (w *Writer) Head() ([]byte, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	head, err := w.book.Head()
+	if err != nil {
+		return nil, err
+	}
+	return evidence.SignHead(head, w.cfg.Service)
+}
+
+// expiredNow reports whether the task's lease has run out.
+func (w *Writer) expiredNow(task string) bool {
+	now := w.cfg.Now()
+	w.leases.look(now)
+	return task != "" && w.leases.expired(task, now)
+}
+
+// sweep interrupts every task whose lease has run out, and tries to come back
+// from an unknown append.
+func (w *Writer) sweep() {
+	if r, ok := errors.AsType[*Refusal](w.broken); ok && r.Class == Unknown {
+		_, _ = w.reread(events.Event{})
+	}
+	now := w.cfg.Now()
+	w.leases.look(now)
+	expired := w.leases.all(now)
+	for _, task := range expired {
+		w.interrupt(task)
+	}
+	if len(expired) > 0 {
+		if _, err := w.seal(); err != nil {
+			w.cfg.Log.Error("sign head", "err", err)
+		}
+	}
+}
+
+// interrupt records that a task's lease ran out.
+func (w *Writer) interrupt(task string) {
+	t := w.book.State.Task(task)
+	if t.Lease == nil {
+		return
+	}
+	a, err := w.serviceEvent(t, &events.Interruption{Cause: "lease-expired", Fence: int64(t.Lease.Fence)})
+	if err == nil {
+		_, err = w.order(a)
+	}
+	if err != nil {
+		w.cfg.Log.Error("interrupt", "task", task, "err", err)
+	}
+}
+
+// serviceEvent builds an event by the service itself.
+func (w *Writer) serviceEvent(t *projections.Task, p events.Payload) (Admitted, error) {
+	data, err := events.EncodeData(p)
+	if err != nil {
+		return Admitted{}, err
+	}
+	source := events.Source{Ledger: w.cfg.Ledger, Task: t.ID}
+	sequence, head := w.book.SourceHead(source)
+	e := events.Event{
+		ID: w.cfg.NewID(), Source: source, Type: p.Type(), Time: events.FormatTime(w.cfg.Now()),
+		Sequence: sequence + 1, PrevHash: head, AuthType: events.KindService.AuthType(),
+		AuthID: w.book.State.Registry.Genesis.Service.Actor, Data: data,
+	}
+	if a := t.Attempt(); a != nil {
+		e.Subject = a.ID
+	}
+	e, err = evidence.Seal(e, w.cfg.Service)
+	if err != nil {
+		return Admitted{}, err
+	}
+	return admit(e, w.book.Keys, w.book.Next())
+}
