@@ -100,14 +100,7 @@ func (w *walk) leg(ctx context.Context, again bool) error {
 	if err := w.check(ctx, again); err != nil || w.done() {
 		return err
 	}
-	cons, err := w.reader.js.CreateConsumer(ctx, w.reader.stream, natsjs.ConsumerConfig{
-		DeliverPolicy:     natsjs.DeliverByStartSequencePolicy,
-		OptStartSeq:       uint64(w.next),
-		AckPolicy:         natsjs.AckNonePolicy,
-		InactiveThreshold: consumerIdle,
-		MemoryStorage:     true,
-		Replicas:          1,
-	})
+	cons, err := w.reader.consumer(ctx, w.next)
 	if err != nil {
 		return fmt.Errorf("create consumer: %w", err)
 	}
@@ -124,7 +117,7 @@ func (w *walk) leg(ctx context.Context, again bool) error {
 	for !w.done() {
 		msg, err := msgs.Next(natsjs.NextMaxWait(idleCheck))
 		if errors.Is(err, nats.ErrTimeout) {
-			if err = w.check(ctx, true); err == nil {
+			if err = w.idle(ctx); err == nil {
 				continue
 			}
 		}
@@ -146,6 +139,20 @@ func (w *walk) leg(ctx context.Context, again bool) error {
 		}
 	}
 	return nil
+}
+
+// consumer makes a consumer that starts at a position.
+func (r *Reader) consumer(ctx context.Context, from events.Position) (natsjs.Consumer, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return r.js.CreateConsumer(ctx, r.stream, natsjs.ConsumerConfig{
+		DeliverPolicy:     natsjs.DeliverByStartSequencePolicy,
+		OptStartSeq:       uint64(from),
+		AckPolicy:         natsjs.AckNonePolicy,
+		InactiveThreshold: consumerIdle,
+		MemoryStorage:     true,
+		Replicas:          1,
+	})
 }
 
 // check compares the stream with what was handed over so far. With fetch it
@@ -171,6 +178,19 @@ func (w *walk) check(ctx context.Context, fetch bool) error {
 		return err
 	}
 	return w.give(rec)
+}
+
+// idle is check for a consumer that has been silent. One that was silent
+// although there was a record does not live any more, and the leg ends.
+func (w *walk) idle(ctx context.Context) error {
+	before := w.next
+	if err := w.check(ctx, true); err != nil {
+		return err
+	}
+	if w.next > before {
+		return errors.New("the consumer is silent")
+	}
+	return nil
 }
 
 // give hands over one record. A record other than the next one is an error that

@@ -76,8 +76,8 @@ func newJournal(nc *nats.Conn, c Config) (*Journal, error) {
 	return &Journal{Reader: r, config: c}, nil
 }
 
-// Append stores a message; see [journal.Journal] and the package comment. A ctx
-// without a deadline gets one of [RequestTimeout].
+// Append stores a message; see [journal.Journal] and the package comment. It
+// waits [RequestTimeout] at most.
 func (j *Journal) Append(ctx context.Context, m journal.Message, e journal.Expect) (events.Position, error) {
 	if err := m.Validate(j.ledger, e); err != nil {
 		return 0, fmt.Errorf("append %.80q: %w", m.ID, err)
@@ -88,7 +88,7 @@ func (j *Journal) Append(ctx context.Context, m journal.Message, e journal.Expec
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("append %s: %w: %w", m.ID, journal.ErrRefused, err)
 	}
-	ctx, cancel := j.bounded(ctx)
+	ctx, cancel := bounded(ctx)
 	defer cancel()
 	msg := &nats.Msg{
 		Subject: m.Subject,

@@ -14,8 +14,8 @@ import (
 	"github.com/deedledger/deed/journal"
 )
 
-// RequestTimeout bounds one request to the server where the caller's context
-// has no deadline.
+// RequestTimeout bounds one request to the server, whatever the caller's
+// context allows: an answer that was lost does not come later.
 const RequestTimeout = 5 * time.Second
 
 // errStreamMissing is why the server does not know the stream. It is damage to
@@ -184,7 +184,7 @@ func (r *Reader) ask(ctx context.Context, subject string, request []byte, answer
 	if r.isClosed() {
 		return journal.ErrClosed
 	}
-	ctx, cancel := r.bounded(ctx)
+	ctx, cancel := bounded(ctx)
 	defer cancel()
 	msg, err := r.nc.RequestWithContext(ctx, subject, request)
 	if err != nil {
@@ -204,10 +204,7 @@ func apiError(err *natsjs.APIError) error {
 	return fmt.Errorf("%w: %w", journal.ErrUnavailable, err)
 }
 
-// bounded gives ctx a deadline if it has none.
-func (r *Reader) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
+// bounded returns ctx with a deadline no further away than RequestTimeout.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, RequestTimeout)
 }

@@ -9,11 +9,10 @@ import (
 )
 
 // relay hands what the server reports to a logger. The server calls Fatalf
-// where it would end the process; here the first such text ends the start.
+// where it would end the process; here the first such text fails the start.
 type relay struct {
 	log   *slog.Logger
 	first atomic.Pointer[string]
-	fatal chan string // holds the first text
 }
 
 var _ server.Logger = (*relay)(nil)
@@ -34,9 +33,7 @@ func (r *relay) Fatalf(format string, v ...any) {
 	a := text(format, v)
 	r.log.Error(report, a)
 	s := a.Value.String()
-	if r.first.CompareAndSwap(nil, &s) {
-		r.fatal <- s
-	}
+	r.first.CompareAndSwap(nil, &s)
 }
 
 // failed returns the first text of Fatalf, empty for none.

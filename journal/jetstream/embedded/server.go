@@ -12,9 +12,12 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// startTimeout bounds the start. Reading back a stream that was not closed
-// takes about two seconds for each gigabyte.
-const startTimeout = 5 * time.Minute
+// startTimeout bounds the wait for a server that has read its stream back, and
+// readyStep is how often a failure to start is looked for meanwhile.
+const (
+	startTimeout = 30 * time.Second
+	readyStep    = 50 * time.Millisecond
+)
 
 // serviceInbox is below what answers to the service are sent.
 const serviceInbox = "_SERVICE"
@@ -59,26 +62,21 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	r := &relay{log: s.log, fatal: make(chan string, 1)}
+	r := &relay{log: s.log}
 	ns.SetLogger(r, false, false)
-	ready := make(chan bool, 1)
-	go func() {
-		ns.Start()
-		ready <- ns.ReadyForConnections(startTimeout)
-	}()
-	select {
-	case ok := <-ready:
-		if ok && r.failed() == "" && ns.JetStreamEnabled() {
-			s.nats = ns
-			return nil
+	ns.Start()
+	for begun := time.Now(); !ns.ReadyForConnections(readyStep); {
+		if r.failed() != "" || time.Since(begun) > startTimeout {
+			break
 		}
-		err = fmt.Errorf("not ready: %s", r.failed())
-	case reason := <-r.fatal:
-		err = errors.New(reason)
 	}
-	ns.Shutdown()
-	ns.WaitForShutdown()
-	return err
+	if reason := r.failed(); reason != "" || !ns.JetStreamEnabled() {
+		ns.Shutdown()
+		ns.WaitForShutdown()
+		return fmt.Errorf("not ready: %s", reason)
+	}
+	s.nats = ns
+	return nil
 }
 
 // URL returns where other processes connect, nats://host:port; empty if the
