@@ -15,12 +15,20 @@ type mutation struct {
 	value any // the whole document after the change
 }
 
-// mutations returns every change that this file knows of a document.
-func mutations(doc any) []mutation {
+// mutations returns every change that this file knows of a document. Texts
+// below a path in known get the changes that relate them to others only.
+func mutations(doc any, known ...string) []mutation {
 	var list []mutation
+	seen := map[string]bool{}
 	var walk func(at any, path string, set func(any) any)
 	walk = func(at any, path string, set func(any) any) {
-		for _, c := range changes(at) {
+		all := changes(at)
+		below := func(p string) bool { return strings.HasPrefix(path, p+"/") }
+		if s, ok := at.(string); ok && (seen[path] || slices.ContainsFunc(known, below)) {
+			all = wordChanges(s) // a later entry of a list, for one: only its relation to the others is new
+		}
+		seen[path] = true
+		for _, c := range all {
 			list = append(list, mutation{path, c.name, set(c.value)})
 		}
 		switch at := at.(type) {
@@ -87,27 +95,56 @@ func stringChanges(s string) []change {
 	var list []change
 	add := func(name, value string) { list = append(list, change{name, value}) }
 	add("empty", "")
+	if isHex(s) {
+		add("upper", strings.ToUpper(s))
+		add("twice", s+s)
+		add("with \"\\n\"", s+"\n")
+		add("no hex", s[:len(s)-1]+"g")
+		add("cut", s[1:])
+		add("zeros", strings.Repeat("0", len(s)))
+		add("257 letters", strings.Repeat("a", 257))
+		return list
+	}
 	for _, r := range []string{"\x00", "\n", "\r", "\t", "\x1b", "\x7f", "\u0085", "\u2028", " ", "\"", "%", "/", "😀"} {
 		add(fmt.Sprintf("with %q", r), s+r)
 	}
 	add("after space", " "+s)
 	add("after dash", "-"+s)
 	add("upper", strings.ToUpper(s))
-	add("cut", s[:max(0, len(s)-1)])
 	add("twice", s+s)
-	for _, n := range []int{1, 15, 16, 32, 33, 40, 64, 65, 256, 257, 500, 501, 1024, 1025, 4000, 4001, 16_384, 16_385} {
+	for _, n := range []int{1, 15, 16, 32, 33, 64, 65, 256, 257, 500, 501, 1024, 1025, 4000, 4001} {
 		add(fmt.Sprint(n, " letters"), strings.Repeat("a", n))
 	}
-	for _, n := range []int{8, 9, 250, 251, 2000, 2001, 8192, 8193} {
+	for _, n := range []int{8, 9, 250, 251, 2000, 2001} {
 		add(fmt.Sprint("é × ", n), strings.Repeat("é", n))
+	}
+	if strings.HasPrefix(s, "separation:") { // the one longer text: a policy
+		add("16384 letters", strings.Repeat("a", 16_384))
+		add("16385 letters", strings.Repeat("a", 16_385))
+		add("é × 8193", strings.Repeat("é", 8193))
+	}
+	if !strings.HasPrefix(s, "202") {
+		return append(list, wordChanges(s)...)
 	}
 	for _, time := range []string{"2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-04-31T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:60Z",
 		"2026-01-01t00:00:00z", "2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00+00:00", "2024-02-29T23:59:59Z"} {
 		add("time "+time, time)
 	}
+	return list
+}
+
+// isHex reports whether s looks like a digest or a git object id.
+func isHex(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// wordChanges puts in words that the examples and enumerations use.
+func wordChanges(s string) []change {
+	list := []change{{"cut", s[:max(0, len(s)-1)]}}
+	if isHex(s) || strings.Contains(s, " ") {
+		return list
+	}
 	for _, word := range []string{"admin", "service", "none", "merge", "pass", "fail", "inconclusive", "code_failure", "environment_failure", "approve", "reject",
 		"repair", "resume", "code", "human", "ci", "reply", "otto", "rene", "A2", "A1-unit", "go.sum", "critical", "A", "D"} {
-		add("word "+word, word)
+		list = append(list, change{"word " + word, word})
 	}
 	return list
 }
