@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"time"
-
 	"github.com/deedledger/deed/events"
 )
 
@@ -115,7 +113,7 @@ func (t *Task) release(r events.Record, d *events.Release) {
 		t.interrupt(r)
 	}
 	if d.To != "" {
-		until := r.Admitted + lease.TermSeconds*int64(time.Second)
+		until := r.Admitted + lease.TermSeconds*second
 		t.Reserved = &Reservation{To: d.To, Until: until}
 	}
 }
