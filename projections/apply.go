@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/deedledger/deed/events"
 )
@@ -17,6 +18,9 @@ var (
 	ErrChain = errors.New("broken chain")
 	// ErrBlocked says that the source met an error earlier.
 	ErrBlocked = errors.New("source is blocked")
+	// ErrDuplicate says that the record was delivered again. It changes nothing
+	// and blocks nothing.
+	ErrDuplicate = errors.New("record was applied before")
 )
 
 // NewTask returns the state of a task before its first event. genesis is the
@@ -25,8 +29,12 @@ func NewTask(ledger, id string, genesis events.Hash) *Task {
 	return &Task{Ledger: ledger, ID: id, Head: genesis.String(), Contracts: []ContractVersion{}, Active: -1}
 }
 
-// Apply folds one record. On an error nothing but Blocked has changed.
+// Apply folds one record. On an error nothing but Blocked has changed; on
+// ErrDuplicate not even that.
 func (t *Task) Apply(r events.Record) error {
+	if duplicate(r, t.Position, t.Head) {
+		return fmt.Errorf("apply position %d to task %s: %w", r.Position, t.ID, ErrDuplicate)
+	}
 	if t.Blocked != nil {
 		return fmt.Errorf("apply to task %s: %w at position %d", t.ID, ErrBlocked, t.Blocked.Position)
 	}
@@ -66,6 +74,13 @@ func chain(e events.Event, sequence uint64, head string) error {
 	return nil
 }
 
+// duplicate reports whether r was delivered before: its position has passed,
+// and where that can still be told, it is the same event. Another event at the
+// last position is a fork.
+func duplicate(r events.Record, last events.Position, head string) bool {
+	return r.Position < last || r.Position == last && r.Event.Hash().String() == head
+}
+
 // ErrReference says that an event names something that the history lacks.
 var ErrReference = errors.New("reference to nothing")
 
@@ -80,13 +95,19 @@ func (t *Task) checkReferences(p events.Payload) error {
 	}
 	switch d := p.(type) {
 	case *events.Acceptance:
-		return need(t.Version(d.Version) != nil, "contract version")
+		v := t.Version(d.Version)
+		return need(v != nil && v.Digest == d.Digest, "contract version")
 	case *events.Receipt, *events.Approval, *events.Delivery, *events.RepairRequest:
 		return need(t.Result != nil && t.Contract() != nil, "result")
 	case *events.RepairAcceptance:
 		return need(t.Repair != nil, "repair")
-	case *events.Claim, *events.Recovery, *events.Result:
+	case *events.Claim, *events.Result:
 		return need(t.Attempt() != nil && t.Contract() != nil, "attempt")
+	case *events.Recovery:
+		known := slices.Contains(RecoveryDecisions(), d.Decision)
+		return need(known && t.Attempt() != nil && t.Contract() != nil, "attempt or decision")
+	case *events.Acknowledgement:
+		return need(slices.ContainsFunc(t.Findings, func(f Finding) bool { return f.EventID == d.Finding }), "finding")
 	}
 	return t.checkEffectReferences(p)
 }

@@ -36,8 +36,12 @@ func ExternalKey(kind events.EffectKind, target, id string) string {
 
 // Apply folds one record, which must be at the next position. An error of a
 // source blocks that source and is returned; the ledger itself goes on to the
-// next position. ErrGap at the ledger's own level changes nothing.
+// next position. ErrGap and ErrDuplicate at the ledger's own level change
+// nothing.
 func (l *Ledger) Apply(r events.Record) error {
+	if r.Position <= l.Position {
+		return fmt.Errorf("apply to ledger %s: %w: position %d after %d", l.Name, ErrDuplicate, r.Position, l.Position)
+	}
 	if r.Position != l.Position+1 {
 		return fmt.Errorf("apply to ledger %s: %w: position %d after %d", l.Name, ErrGap, r.Position, l.Position)
 	}
@@ -57,6 +61,33 @@ func (l *Ledger) Apply(r events.Record) error {
 		return err
 	}
 	l.index(t, r)
+	return nil
+}
+
+// Block stops a source at the next position, where a message is stored that
+// is no record: broken bytes, a bad signature, a type that this version does
+// not know. The ledger goes on to the position after it. Errors: ErrGap,
+// ErrDuplicate.
+func (l *Ledger) Block(s events.Source, b Block) error {
+	switch {
+	case b.Position <= l.Position:
+		return fmt.Errorf("block %s: %w: position %d after %d", s, ErrDuplicate, b.Position, l.Position)
+	case b.Position != l.Position+1:
+		return fmt.Errorf("block %s: %w: position %d after %d", s, ErrGap, b.Position, l.Position)
+	}
+	l.Position = b.Position
+	if s.Task == "" {
+		if l.Registry.Blocked == nil {
+			l.Registry.Blocked = &b
+		}
+		return nil
+	}
+	if l.Tasks[s.Task] == nil {
+		l.Tasks[s.Task] = l.NewTask(s.Task)
+	}
+	if t := l.Tasks[s.Task]; t.Blocked == nil {
+		t.Blocked = &b
+	}
 	return nil
 }
 

@@ -78,8 +78,11 @@ func (g *Registry) ByGitIdentity(email string) []*Actor {
 func (g *Registry) Digest() (events.Hash, error) { return events.DigestOf(g) }
 
 // Apply folds one record of the registry source. On an error nothing but
-// Blocked has changed.
+// Blocked has changed; on ErrDuplicate not even that.
 func (g *Registry) Apply(r events.Record) error {
+	if duplicate(r, g.Position, g.Head) {
+		return fmt.Errorf("apply position %d to registry: %w", r.Position, ErrDuplicate)
+	}
 	if g.Blocked != nil {
 		return fmt.Errorf("apply to registry: %w at position %d", ErrBlocked, g.Blocked.Position)
 	}
@@ -129,8 +132,8 @@ func (g *Registry) check(r events.Record) (events.Payload, error) {
 			return nil, fmt.Errorf("%w: actor %s exists", ErrReference, d.Actor)
 		}
 	case *events.KeyClaim:
-		if g.Actor(d.Actor) == nil {
-			return nil, fmt.Errorf("%w: actor %s", ErrReference, d.Actor)
+		if a := g.Actor(d.Actor); a == nil || a.TokenHash == "" {
+			return nil, fmt.Errorf("%w: open invitation of actor %s", ErrReference, d.Actor)
 		}
 	case *events.Revocation:
 		if g.Actor(d.Actor) == nil {
