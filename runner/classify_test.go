@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestClassifyTable(t *testing.T) {
+	goTest := []string{"go", "test", "-json", "./..."}
+	known := func(x Tests) Tests { x.Known = true; return x }
+	for name, c := range map[string]struct {
+		facts Facts
+		want  Verdict
+	}{
+		"0 cases":              {Facts{Command: goTest, Tests: known(Tests{})}, Verdict{ClassInconclusive, "go-test-nothing-executed"}},
+		"92 of 92 skipped":     {Facts{Command: goTest, Tests: known(Tests{Skipped: 92})}, Verdict{ClassInconclusive, "go-test-nothing-executed"}},
+		"5 pass":               {Facts{Command: goTest, Tests: known(Tests{Passed: 5})}, Verdict{ClassPass, "exit-zero"}},
+		"fail but exit 0":      {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Failed: 1})}, Verdict{ClassInconclusive, "go-test-contradiction"}},
+		"cached":               {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Cached: true})}, Verdict{ClassInconclusive, "go-test-cached"}},
+		"beyond limits":        {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Overflow: true})}, Verdict{ClassInconclusive, "go-test-unreadable"}},
+		"failed":               {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{Failed: 1, Cached: true})}, Verdict{ClassCodeFailure, "go-test-failed"}},
+		"build":                {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{BuildFailed: true, PackageFailed: true})}, Verdict{ClassCodeFailure, "go-test-build-failed"}},
+		"setup":                {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{SetupFailed: true, PackageFailed: true})}, Verdict{ClassInconclusive, "go-test-setup-failed"}},
+		"nothing ran, exit 1":  {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{})}, Verdict{ClassInconclusive, "go-test-did-not-run"}},
+		"127 of a program":     {Facts{Command: []string{"./x"}, ExitCode: 127}, Verdict{ClassCodeFailure, "exit-nonzero"}},
+		"127 of env":           {Facts{Command: []string{"/usr/bin/env", "x"}, ExitCode: 127}, Verdict{ClassEnvironmentFailure, "shell-could-not-run"}},
+		"no status":            {Facts{Command: []string{"./x"}, ExitCode: -1}, Verdict{ClassInconclusive, "killed-by-signal"}},
+		"timed out and failed": {Facts{Command: []string{"./x"}, ExitCode: 1, TimedOut: true}, Verdict{ClassInconclusive, "timed-out"}},
+	} {
+		if got := Classify(c.facts); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	names := map[string]bool{}
+	for _, r := range rules() {
+		if names[r.name] {
+			t.Errorf("two rules are called %s", r.name)
+		}
+		names[r.name] = true
+	}
+	for _, class := range []Class{"", "PASS", "skipped", "neutral", "cancelled", ClassInconclusive, ClassEnvironmentFailure} {
+		if class.Result() != ResultInconclusive {
+			t.Errorf("class %q gives %s", class, class.Result())
+		}
+	}
+}
+
+func TestIsGoTest(t *testing.T) {
+	for _, c := range [][]string{{"go", "test"}, {"/usr/local/go/bin/go", "test", "./..."}, {"go", "-C", "x", "test"}, {"go", "-C=x", "test"}} {
+		if !isGoTest(c) {
+			t.Errorf("%q is a go test", c)
+		}
+	}
+	for _, c := range [][]string{nil, {"go"}, {"go", "vet"}, {"go", "-C", "test"}, {"sh", "-c", "go test"}, {"gotest", "test"}, {"go", "run", "test"}} {
+		if isGoTest(c) {
+			t.Errorf("%q is no go test", c)
+		}
+	}
+}
+
+// TestRunGoTest runs the real go command on small modules.
+func TestRunGoTest(t *testing.T) {
+	const head = "package m\nimport \"testing\"\n"
+	files := map[string]string{
+		"go.mod":            "module m\n\ngo 1.26\n",
+		"pass/a_test.go":    head + "func TestA(t *testing.T) { t.Run(\"x\", func(*testing.T) {}) }\n",
+		"fail/a_test.go":    head + "func TestA(t *testing.T) { t.Error(\"no\") }\n",
+		"skip/a_test.go":    head + "func TestA(t *testing.T) { t.Run(\"x\", func(t *testing.T) { t.Skip() }) }\n",
+		"none/a.go":         "package m\n",
+		"broken/a_test.go":  head + "func TestA(t *testing.T) { undefined() }\n",
+		"missing/a_test.go": "package m\nimport _ \"example.invalid/x\"\n",
+		"panics/a_test.go":  "package m\nfunc init() { panic(1) }\n" + "",
+	}
+	root := t.TempDir()
+	for path, text := range files {
+		full := filepath.Join(root, path)
+		must(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		must(t, os.WriteFile(full, []byte(text), 0o644))
+	}
+	tool := filepath.Join(runtime.GOROOT(), "bin", "go")
+	cache := t.TempDir()
+	t.Cleanup(func() { _ = removeTree(cache) })
+	if shared := os.Getenv("GOCACHE"); shared != "" {
+		cache = shared
+	} else if dir, err := os.UserCacheDir(); err == nil {
+		cache = filepath.Join(dir, "go-build")
+	}
+	env := []string{"GOCACHE=" + cache, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOENV=off"}
+	for name, c := range map[string]struct {
+		args     []string
+		class    Class
+		rule     string // with -json
+		plain    string // without; "" to leave it out
+		executed int
+	}{
+		"pass":          {[]string{"./pass"}, ClassPass, "exit-zero", "exit-zero", 1},
+		"pass and none": {[]string{"./pass", "./none"}, ClassPass, "exit-zero", "exit-zero", 1},
+		"fail":          {[]string{"./fail"}, ClassCodeFailure, "go-test-failed", "go-test-package-failed", 1},
+		"no such test":  {[]string{"-run", "NoSuch", "./pass"}, ClassInconclusive, "go-test-nothing-executed", "go-test-nothing-executed", 0},
+		"no test files": {[]string{"./none"}, ClassInconclusive, "go-test-nothing-executed", "go-test-nothing-executed", 0},
+		"broken":        {[]string{"./broken"}, ClassCodeFailure, "go-test-build-failed", "", 0},
+		"missing":       {[]string{"./missing"}, ClassInconclusive, "go-test-setup-failed", "", 0},
+		"panics":        {[]string{"./panics"}, ClassCodeFailure, "go-test-package-failed", "", 0},
+		"bad flag":      {[]string{"-mod=nonsense", "./pass"}, ClassInconclusive, "go-test-did-not-run", "", 0},
+	} {
+		got := Run(t.Context(), root, Check{Command: append([]string{tool, "test", "-json", "-vet=off", "-count=1"}, c.args...)}, env)
+		if got.Class != c.class || got.Rule != c.rule || got.Tests.Executed() != c.executed {
+			t.Errorf("%s: %s %s %+v\n%s", name, got.Class, got.Rule, got.Tests, got.Output.Window())
+		}
+		if c.plain == "" {
+			continue
+		}
+		got = Run(t.Context(), root, Check{Command: append([]string{tool, "test", "-vet=off", "-count=1"}, c.args...)}, env)
+		if got.Class != c.class || got.Rule != c.plain {
+			t.Errorf("%s in plain text: %s %s %+v\n%s", name, got.Class, got.Rule, got.Tests, got.Output.Window())
+		}
+	}
+	skip := Run(t.Context(), root, Check{Command: []string{tool, "test", "-json", "./skip"}}, env)
+	if skip.Rule != "go-test-nothing-executed" || skip.Tests.Skipped != 1 {
+		t.Errorf("skipped: %s %+v", skip.Rule, skip.Tests)
+	}
+	for _, rule := range []string{"exit-zero", "go-test-cached"} {
+		if got := Run(t.Context(), root, Check{Command: []string{tool, "test", "-json", "./pass"}}, env); got.Rule != rule {
+			t.Errorf("%s: %s %+v", rule, got.Rule, got.Tests)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package runner
+
+import "slices"
+
+// Verdict of an effect whose call may have happened.
+type EffectVerdict string
+
+// The verdicts. Only EffectAbsentProven permits another dispatch.
+const (
+	EffectConfirmed    EffectVerdict = "confirmed"
+	EffectAbsentProven EffectVerdict = "absent-proven"
+	EffectUnknown      EffectVerdict = "unknown"
+	EffectConflict     EffectVerdict = "conflict"
+)
+
+// Evidence is what is known of a dispatched effect.
+type Evidence struct {
+	Tokens   []string // the tokens of all our tries
+	Digest   string   // of our payload; "" when it has none that a provider could show
+	Probe    ProbeResult
+	CallDead bool // see [Lock.CallDead]: of every try
+}
+
+// Judge weighs the evidence and names the rule that decided. It is pure.
+//
+//	found with another digest                      conflict
+//	found with a token that is not ours            conflict
+//	found without an external id                   unknown
+//	found with our token                           confirmed
+//	found without a token, with our digest         confirmed
+//	found with neither                             unknown
+//	absent, complete, and the old call is dead     absent-proven
+//	everything else                                unknown
+//
+// An empty value of the probe says nothing; it equals nothing.
+func Judge(e Evidence) (EffectVerdict, string) {
+	p := e.Probe
+	if p.Status == ProbeAbsent {
+		switch {
+		case !p.Complete:
+			return EffectUnknown, "absent-not-complete"
+		case !e.CallDead:
+			return EffectUnknown, "absent-call-may-run"
+		}
+		return EffectAbsentProven, "absent-complete-call-dead"
+	}
+	if p.Status != ProbeFound {
+		return EffectUnknown, "probe-unknown"
+	}
+	sameDigest := p.Digest != "" && p.Digest == e.Digest
+	switch {
+	case p.Digest != "" && e.Digest != "" && !sameDigest:
+		return EffectConflict, "found-other-digest"
+	case p.Token != "" && !slices.Contains(e.Tokens, p.Token):
+		return EffectConflict, "found-other-token"
+	case p.ExternalID == "":
+		return EffectUnknown, "found-without-id"
+	case p.Token != "":
+		return EffectConfirmed, "found-our-token"
+	case sameDigest:
+		return EffectConfirmed, "found-our-digest"
+	}
+	return EffectUnknown, "found-unmarked"
+}
