@@ -3,7 +3,6 @@ package tidy
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"slices"
 	"strings"
 )
@@ -107,7 +106,7 @@ func packageComments(t *tree) []finding {
 			commented = append(commented, f.path)
 			name := f.ast.Name.Name
 			if name != "main" && !strings.HasPrefix(f.ast.Doc.Text(), "Package "+name+" ") {
-				found = append(found, finding{rule, f.at(token.Pos(f.ast.Package)), "does not start with Package " + name, why})
+				found = append(found, finding{rule, f.at(f.ast.Package), "does not start with Package " + name, why})
 			}
 		}
 		if len(commented) != 1 {

@@ -22,6 +22,7 @@ func shellFiles() []shellFile {
 	return []shellFile{
 		{"evidence/headfile.go", "keeps the last head that a client saw in a file"},
 		{"evidence/headlog.go", "keeps the heads that the service signed in a file"},
+		{"ledger/writer.go", "the shell of admission: one goroutine, its ticker, the operators' log; what it decides comes from the rules"},
 		{"signer/keyfile.go", "keeps private keys in files: reads the disk, draws keys"},
 	}
 }
@@ -37,6 +38,12 @@ type admittedImport struct {
 func admittedImports() []admittedImport {
 	return []admittedImport{
 		{"events/profile.go", "time", "checks the one spelling of the time attribute; never asks for the time"},
+		{"ledger/audit.go", "context", "hands it to the journal that it reads"},
+		{"ledger/create.go", "context", "hands it to the journal that it appends to"},
+		{"ledger/create.go", "time", "takes the instant as an argument"},
+		{"ledger/heartbeat.go", "context", "waits for the writer's turn; what it decides takes none"},
+		{"ledger/lease.go", "time", "terms and deadlines over instants that are arguments"},
+		{"ledger/rules_run.go", "time", "spells the instant of an event's stamp in a refusal"},
 		{"projections/lifecycle.go", "time", "names the unit of a lease's term; the instant comes from the event's stamp"},
 		{"signer/envelope.go", "context", "the DSSE library's signer takes one; nothing waits on it"},
 	}

@@ -73,6 +73,7 @@ func arrowSamples() []sample {
 		{"arrows", "workspace/a.go", source("workspace", "", ours("ledger")), 1},
 		{"arrows", "runner/a.go", source("runner", "", ours("ledger")), 1},
 		{"arrows", "server/a.go", source("server", "", ours("cli")), 1},
+		{"arrows", "server/protocol/a.go", source("protocol", "", ours("server")), 1},
 		{"arrows", "server/a.go", source("server", "", ours("internal/natstest")), 1},
 		{"arrows", "server/a.go", source("server", "", ours("journal/journaltest")), 1},
 		{"arrows", "cli/a.go", source("cli", "", ours("cmd/deed")), 1},

@@ -101,12 +101,11 @@ func load(fsys fs.FS) (*tree, []finding, error) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		f, err := parse(name, text)
-		if err != nil {
+		if f, err := parse(name, text); err == nil {
+			t.files = append(t.files, f)
+		} else {
 			broken = append(broken, finding{"parse", name, err.Error(), "nothing can be said of a file that is not Go"})
-			return nil
 		}
-		t.files = append(t.files, f)
 		return nil
 	})
 	return t, broken, err
