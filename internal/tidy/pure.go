@@ -44,7 +44,6 @@ func admittedImports() []admittedImport {
 		{"ledger/heartbeat.go", "context", "waits for the writer's turn; what it decides takes none"},
 		{"ledger/lease.go", "time", "terms and deadlines over instants that are arguments"},
 		{"ledger/rules_run.go", "time", "spells the instant of an event's stamp in a refusal"},
-		{"projections/lifecycle.go", "time", "names the unit of a lease's term; the instant comes from the event's stamp"},
 		{"signer/envelope.go", "context", "the DSSE library's signer takes one; nothing waits on it"},
 	}
 }
