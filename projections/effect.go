@@ -197,12 +197,42 @@ func (t *Task) dispatch(r events.Record, d *events.Dispatch) {
 // that is being cancelled, the task ends.
 func (t *Task) settle(r events.Record, key, name string, outcome Part) {
 	part := t.Effect(key).Part(name)
-	outcome.Name, outcome.By = name, r.Event.AuthID
+	status, changes := part.settled(outcome)
+	if !changes {
+		return
+	}
+	outcome.Name, outcome.By, outcome.Status, outcome.Try = name, r.Event.AuthID, status, max(outcome.Try, part.Try)
 	outcome.Late = r.Event.Fence != 0 && (t.Lease == nil || t.Lease.Fence != r.Event.Fence)
 	*part = outcome
 	if t.Cancelling && len(t.OpenEffects()) == 0 {
+		t.Escalation = nil
 		t.enter(r, Cancelled)
 	}
+}
+
+// settled returns the status that an outcome gives to p, and false where it
+// changes nothing: what is known of a newer try, or known already, is not
+// undone by a late outcome. Proof against proof is a conflict, which only a
+// person settles.
+func (p *Part) settled(outcome Part) (Status, bool) {
+	confirmed := outcome.Status == StatusConfirmed
+	switch {
+	case outcome.Basis == events.BasisPerson || outcome.Status == StatusCompensated || outcome.Status == StatusConflict:
+		return outcome.Status, true
+	case outcome.Try < p.Try && confirmed && outcome.ExternalID != p.ExternalID:
+		return StatusConflict, true // an older try did happen, and a newer one was made
+	case outcome.Try < p.Try:
+		return p.Status, false
+	case p.Status == StatusConfirmed && outcome.Status == StatusFailed:
+		return StatusConflict, true
+	case p.Status == StatusConfirmed && confirmed && outcome.ExternalID != p.ExternalID:
+		return StatusConflict, true
+	case p.Status == StatusConfirmed || p.Status == StatusCompensated || p.Status == StatusConflict:
+		return p.Status, false
+	case p.Status == StatusFailed && outcome.Status == StatusUnknown:
+		return p.Status, false
+	}
+	return outcome.Status, true
 }
 
 // contribute notes that an actor took part in making what is to be verified.

@@ -1,6 +1,8 @@
 package projections
 
 import (
+	"slices"
+
 	"github.com/deedledger/deed/events"
 )
 
@@ -20,15 +22,34 @@ func (t *Task) accept(r events.Record, d *events.Acceptance) {
 	}
 	v.Accepted = true
 	t.voidApprovals("new contract version")
-	if t.State == Proposed {
+	switch t.State {
+	case Proposed:
 		t.enter(r, Contracted)
+	case AwaitingReview, Approved:
+		t.enter(r, t.gate(t.State))
 	}
+}
+
+// gate returns how far the proof of the current input reaches, for a task that
+// was at or beyond the gate s: AwaitingVerification, AwaitingReview or
+// Approved. Nothing advances while a fatal finding is open.
+func (t *Task) gate(s State) State {
+	switch {
+	case t.Stale() || t.Verdict() != ItemPass:
+		return AwaitingVerification
+	case s == AwaitingVerification && t.FatalFinding() == nil:
+		return AwaitingReview
+	case s == Approved && !t.Quorum():
+		return AwaitingReview
+	}
+	return s
 }
 
 // cancel ends the task, or waits in Escalated until open effects are settled.
 func (t *Task) cancel(r events.Record) {
 	t.endRun(r)
 	if len(t.OpenEffects()) == 0 {
+		t.Escalation = nil
 		t.enter(r, Cancelled)
 		return
 	}
@@ -108,7 +129,8 @@ func (t *Task) release(r events.Record, d *events.Release) {
 	case clean && lease.Purpose == events.PurposeWork:
 		t.enter(r, Snapshotted)
 	case clean && lease.Purpose == events.PurposeRelease:
-		t.enter(r, Approved)
+		t.Repair = nil // a compensation, which is done
+		t.enter(r, t.gate(Approved))
 	default:
 		t.interrupt(r)
 	}
@@ -140,10 +162,11 @@ func (t *Task) approve(r events.Record, d *events.Approval) {
 				items = append(items, defect.Acceptance)
 			}
 		}
-		t.queueRepair(r, Repair{Kind: "code", Items: items, Reason: "rejected by " + r.Event.AuthID + ": " + d.Defects[0].Text})
+		slices.Sort(items)
+		t.queueRepair(r, Repair{Kind: "code", Items: slices.Compact(items), Reason: "rejected by " + r.Event.AuthID + ": " + d.Defects[0].Text})
 		return
 	}
-	if t.Quorum() {
+	if t.State == AwaitingReview && t.Quorum() {
 		t.enter(r, Approved)
 	}
 }
@@ -189,28 +212,35 @@ func (t *Task) escalate(r events.Record, reason, next string) {
 	t.enter(r, Escalated)
 }
 
-// resumed returns the state that a resume leads to: the state before the
-// first interruption, without a lease.
-func (t *Task) resumed() State {
+// resume leads to the state before the first interruption, without a lease.
+// At a gate, what was proven or refuted meanwhile counts.
+func (t *Task) resume(r events.Record) {
+	to := t.Before
 	switch t.Before {
 	case Executing:
+		to = Snapshotted
 		if t.Repair != nil && t.Repair.Accepted {
-			return RepairQueued
+			to = RepairQueued
 		}
-		return Snapshotted
-	case Releasing:
-		return Approved
+	case Releasing, AwaitingVerification, AwaitingReview, Approved:
+		if to == Releasing {
+			to = Approved
+		}
+		t.Repair = nil
+		to = t.gate(to)
 	case None:
-		return t.State
+		to = t.State
 	}
-	return t.Before
+	t.Before = None
+	t.enter(r, to)
 }
 
 // resolve folds escalation.resolved.
 func (t *Task) resolve(r events.Record, d *events.Resolution) {
 	if a := t.Attempt(); a != nil {
-		if d.Policy != "" {
+		if d.Policy != "" && d.Policy != a.Snapshot.Inputs.Policy {
 			a.Snapshot.Inputs.Policy = d.Policy
+			t.voidApprovals("new policy")
 		}
 		if d.Boundary != "" {
 			a.Snapshot.Inputs.Boundary = d.Boundary
@@ -219,11 +249,9 @@ func (t *Task) resolve(r events.Record, d *events.Resolution) {
 	t.Escalation = nil
 	switch d.Action {
 	case "resume":
-		to := t.resumed()
-		t.Before = None
-		t.enter(r, to)
+		t.resume(r)
 	case "reverify":
-		t.Before = None
+		t.Before, t.Repair = None, nil
 		t.voidApprovals("verified again")
 		t.enter(r, AwaitingVerification)
 	case "repair":

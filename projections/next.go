@@ -34,8 +34,20 @@ func (t *Task) next() Next {
 // working reports whether the next step is about acceptance items.
 func (t *Task) working() bool {
 	switch t.State {
-	case Snapshotted, Executing, RepairQueued, AwaitingVerification:
+	case Snapshotted, Executing, RepairQueued:
 		return true
+	}
+	return t.verifying()
+}
+
+// verifying reports whether a receipt is what is missing: also where a later
+// receipt took a proof back without refuting it.
+func (t *Task) verifying() bool {
+	switch t.State {
+	case AwaitingVerification:
+		return true
+	case AwaitingReview, Approved:
+		return t.Verdict() != ItemPass
 	}
 	return false
 }
@@ -60,7 +72,7 @@ func (t *Task) nextItems() []string {
 		open = append(open, item.ID)
 	}
 	switch {
-	case t.State == AwaitingVerification:
+	case t.verifying():
 		return open
 	case len(failing) > 0:
 		return failing
@@ -100,10 +112,10 @@ func (t *Task) instruct(items []string) (do, success string) {
 	case t.Stale() && t.State != Escalated && t.State != RecoveryEvaluating:
 		return "Stop work and release the lease: the contract has changed.", "the lease has ended"
 	}
-	switch t.State {
-	case Snapshotted, Executing, RepairQueued:
+	switch {
+	case t.State == Snapshotted || t.State == Executing || t.State == RepairQueued:
 		return t.instructWork(items)
-	case AwaitingVerification:
+	case t.verifying():
 		return "Run the pinned checks of " + names(items) + " on the recorded tree in a clean checkout, and record a receipt.",
 			"a receipt on the current input covers " + names(items)
 	}

@@ -52,6 +52,19 @@ func (t *Task) recover(r events.Record, d *events.Recovery) {
 	t.Decisions = append(t.Decisions, Recovery{Signed: signed(r), Decision: d.Decision, Matches: d.Matches, From: from, To: t.State, World: d.World})
 }
 
+// repairAgain queues a repair of what failed. One that was accepted before the
+// interruption goes on, uncounted.
+func (t *Task) repairAgain(r events.Record) {
+	if p := t.Repair; p != nil && p.Accepted && p.Kind == "code" && p.Compensate == "" {
+		t.enter(r, RepairQueued)
+	} else {
+		t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "a check failed on the current input"})
+	}
+	if t.State == RepairQueued {
+		t.Before = None // else a person may still resume to it
+	}
+}
+
 // recoverOn leads to the state of a decision that does not escalate.
 func (t *Task) recoverOn(r events.Record, decision string) {
 	switch decision {
@@ -76,16 +89,13 @@ func (t *Task) recoverOn(r events.Record, decision string) {
 		t.voidApprovals("inputs changed")
 		t.enter(r, RepairQueued)
 	case RepairFromFailure:
-		t.Before = None
 		t.voidApprovals("failing receipt")
-		t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "a check failed on the current input"})
+		t.repairAgain(r)
 	case Reverify:
 		t.Before = None
 		t.voidApprovals("verified again")
 		t.enter(r, AwaitingVerification)
 	case ResumeBoundedStep:
-		to := t.resumed()
-		t.Before = None
-		t.enter(r, to)
+		t.resume(r)
 	}
 }

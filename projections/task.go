@@ -40,6 +40,9 @@ type Task struct {
 	Repairs   int64 `json:"repairs"`
 	Stalls    int64 `json:"stalls"`
 	Allowance int64 `json:"allowance"`
+	// Failed are the checks that failed when the last failing receipt came,
+	// sorted; none after a pass.
+	Failed []string `json:"failed,omitempty"`
 
 	Approvals  []Approval  `json:"approvals,omitempty"`
 	Delivery   *Delivery   `json:"delivery,omitempty"`

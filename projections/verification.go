@@ -182,59 +182,51 @@ func (t *Task) Verdict() ItemStatus {
 	return verdict
 }
 
-// receive folds receipt.recorded.
+// receive folds receipt.recorded. A receipt on another input, or of an attempt
+// whose contract was replaced, is kept and moves nothing.
 func (t *Task) receive(r events.Record, d *events.Receipt) {
-	before := t.failing()
 	t.Receipts = append(t.Receipts, Receipt{Signed: signed(r), Data: *d})
-	if !t.Current(&t.Receipts[len(t.Receipts)-1]) {
+	if !t.Current(&t.Receipts[len(t.Receipts)-1]) || t.Stale() {
 		return
 	}
-	verdict := t.Verdict()
+	switch t.Verdict() {
+	case ItemPass:
+		t.Failed = nil
+		if t.State == AwaitingVerification && t.FatalFinding() == nil {
+			t.enter(r, AwaitingReview)
+		}
+	case ItemFail:
+		t.receiveFailure(r)
+	}
+}
+
+// receiveFailure folds a receipt after which a required item fails.
+func (t *Task) receiveFailure(r events.Record) {
+	if t.State.Final() {
+		t.Findings = append(t.Findings, Finding{Signed: signed(r), Open: true, Data: events.Finding{
+			Severity: "check", Rule: "failing-receipt-after-end", Text: "a check failed on the delivered input",
+		}})
+		return
+	}
+	t.voidApprovals("failing receipt")
 	switch t.State {
-	case AwaitingVerification:
-		switch verdict {
-		case ItemPass:
-			if t.FatalFinding() == nil {
-				t.enter(r, AwaitingReview)
-			}
-		case ItemFail:
-			t.fail(r, before)
-		}
-	case AwaitingReview, Approved:
-		if verdict == ItemFail {
-			t.voidApprovals("failing receipt")
-			t.fail(r, before)
-		}
+	case AwaitingVerification, AwaitingReview, Approved:
+		t.fail(r)
 	case Releasing:
-		if verdict == ItemFail {
-			t.voidApprovals("failing receipt")
-			t.endRun(r)
-			t.interrupt(r)
-		}
-	case Delivered, Cancelled:
-		if verdict == ItemFail {
-			t.Findings = append(t.Findings, Finding{Signed: signed(r), Open: true, Data: events.Finding{
-				Severity: "check", Rule: "failing-receipt-after-end", Text: "a check failed on the delivered input",
-			}})
-		}
+		t.endRun(r)
+		t.interrupt(r)
 	}
 }
 
-// failing returns the checks that the last failing receipt named, sorted.
-func (t *Task) failing() []string {
-	for i := len(t.Receipts) - 1; i >= 0; i-- {
-		if ids := failingChecks(&t.Receipts[i]); len(ids) > 0 {
-			return ids
-		}
-	}
-	return nil
-}
-
-func failingChecks(r *Receipt) []string {
+// failedChecks returns the checks of required items that fail on the current
+// input, sorted.
+func (t *Task) failedChecks() []string {
 	var ids []string
-	for _, c := range r.Data.Checks {
-		if c.Outcome == events.OutcomeFail {
-			ids = append(ids, c.ID)
+	for _, item := range t.Items() {
+		for _, c := range item.Failing {
+			if item.Required && c.Outcome == events.OutcomeFail {
+				ids = append(ids, c.ID)
+			}
 		}
 	}
 	slices.Sort(ids)
@@ -242,13 +234,15 @@ func failingChecks(r *Receipt) []string {
 }
 
 // fail queues a repair after a failing receipt and counts a stall when the
-// same checks failed before.
-func (t *Task) fail(r events.Record, before []string) {
-	if now := t.failing(); slices.Equal(now, before) {
+// same checks failed the last time, with no pass between.
+func (t *Task) fail(r events.Record) {
+	now := t.failedChecks()
+	if slices.Equal(now, t.Failed) {
 		t.Stalls++
 	} else {
 		t.Stalls = 0
 	}
+	t.Failed = now
 	t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "failing receipt " + r.Event.ID})
 }
 
@@ -267,7 +261,15 @@ func (t *Task) failedItems() []string {
 
 // queueRepair leads to RepairQueued, or to Escalated when the contract's
 // budget of repairs or stalls is used up.
+//
+// While one is queued, a further cause only adds its items to it.
 func (t *Task) queueRepair(r events.Record, repair Repair) {
+	if t.State == RepairQueued && t.Repair != nil {
+		t.Repair.Items = slices.Concat(t.Repair.Items, repair.Items)
+		slices.Sort(t.Repair.Items)
+		t.Repair.Items = slices.Compact(t.Repair.Items)
+		return
+	}
 	c := t.Contract().Contract
 	t.Repairs++
 	t.Repair = &repair

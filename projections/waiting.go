@@ -102,6 +102,8 @@ func (t *Task) waiting(row wait) Waiting {
 	case t.State == Snapshotted && t.Reserved != nil:
 		w.Actors = []string{t.Reserved.To}
 		w.Deadline = t.Reserved.Until
+	case (t.State == AwaitingReview || t.State == Approved) && t.Verdict() != ItemPass:
+		w.Roles, w.For = []events.Role{events.RoleVerifier}, events.ReceiptRecorded.Short()
 	case t.State == AwaitingReview:
 		w.Actors = t.Contract().Contract.Reviewers
 	}
