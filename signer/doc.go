@@ -19,9 +19,10 @@
 // A keyring says which key belongs to which actor at which stream position.
 // Validity is an interval of positions, never of dates: [from, until).
 //
-// Only key files touch the disk, and only [GenerateKey] needs randomness, which
-// its caller gives. Everything else is a pure function of its arguments. A key
-// prints as its id; its private half leaves this package only in [WriteKeyFile].
+// Only key files touch the disk. Randomness is needed by [GenerateKey], whose
+// caller gives it, and for the salt of an encrypted key file. Everything else is
+// a pure function of its arguments. A key prints as its id; its private half
+// leaves this package only in [WriteKeyFile].
 //
 // Not here: what an event means, who may say it, and how a key gets into the
 // keyring. Start with [Seal], [Open] and [Keyring].
