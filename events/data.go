@@ -57,6 +57,9 @@ func DecodeData(t Type, data []byte) (Payload, error) {
 // writes back byte for byte. Anything else is ErrAmbiguous.
 func DecodeStrict(data []byte, v any) error {
 	if err := json.Unmarshal(data, v, json.RejectUnknownMembers(true)); err != nil {
+		if err := checkTokens(data); err != nil {
+			return err // it shows both names of an ambiguous member
+		}
 		var syntax *jsontext.SyntacticError
 		if errors.As(err, &syntax) {
 			return fmt.Errorf("%w: at byte %d: %w", ErrAmbiguous, syntax.ByteOffset, syntax.Err)

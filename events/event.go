@@ -138,6 +138,8 @@ func (e Event) check() error {
 		return fmt.Errorf("%w: id %q is no lower-case UUIDv7", ErrForm, e.ID)
 	case !ValidLedger(e.Source.Ledger) || e.Source.Task != "" && !ValidTask(e.Source.Task):
 		return fmt.Errorf("%w: source %q", ErrForm, e.Source)
+	case !e.Type.wellFormed():
+		return fmt.Errorf("%w: type %q, want dev.deed.<noun>.<verb>.v1", ErrForm, clip(string(e.Type)))
 	case e.Type.Known() && e.Type.Registry() != (e.Source.Task == ""):
 		return fmt.Errorf("%w: type %s does not belong to source %s", ErrForm, e.Type, e.Source)
 	case e.Subject != "" && !ValidAttempt(e.Subject):

@@ -74,8 +74,10 @@ func (e Event) Headers() map[string]string {
 
 // ParseStored parses the stored form: exactly the ce-* headers of the profile
 // and the data bytes. It looks at no other header. A repeated, empty or
-// unknown ce-* header, whatever its case, is ErrForm. The returned event
-// re-encodes to the same headers and data. It shares data's memory.
+// unknown ce-* header, whatever its case, is ErrForm. Data that is not the
+// RFC 8785 form of an object without ambiguous members is ErrAmbiguous, even
+// where the type is unknown. The returned event re-encodes to the same headers
+// and data, and its exported form parses. It shares data's memory.
 func ParseStored(header map[string][]string, data []byte) (Event, error) {
 	attrs := make(map[string]string, 18)
 	for name, values := range header {
@@ -110,6 +112,9 @@ func fromAttributes(attrs map[string]string, data []byte) (Event, error) {
 		return Event{}, err
 	}
 	if err := e.check(); err != nil {
+		return Event{}, err
+	}
+	if err := checkForm(data); err != nil {
 		return Event{}, err
 	}
 	// Every attribute must be the one spelling that e itself would write, and

@@ -82,6 +82,24 @@ func (t Type) SchemaURN() string { return "urn:deed:schema:" + t.Short() + ":v1"
 // Known reports whether this version can decode the data of t.
 func (t Type) Known() bool { return newPayload(t) != nil }
 
+// wellFormed reports whether t is "dev.deed.<noun>.<verb>.v1" with a noun and
+// a verb of 1 to 32 lower-case letters. A type that is not known to this
+// version may still be carried, shown and verified.
+func (t Type) wellFormed() bool {
+	short := t.Short()
+	if short == string(t) {
+		return false
+	}
+	noun, verb, ok := strings.Cut(short, ".")
+	for _, word := range [...]string{noun, verb} {
+		ok = ok && len(word) >= 1 && len(word) <= 32
+		for i := range len(word) {
+			ok = ok && word[i] >= 'a' && word[i] <= 'z'
+		}
+	}
+	return ok
+}
+
 // Registry reports whether t belongs to a ledger's registry, not to a task.
 func (t Type) Registry() bool {
 	switch t {
