@@ -85,7 +85,8 @@ const settleWait = 10 * time.Millisecond
 //   - ErrUnknown: it still cannot be known. Only settling again can tell;
 //   - ErrCorrupt, ErrClosed: as from Append.
 //
-// When ctx ends before the outcome is known the error is ErrUnknown.
+// When ctx ends, or the journal is closed, before the outcome is known the error
+// is ErrUnknown.
 func AppendSettled(ctx context.Context, j Journal, m Message, e Expect) (events.Position, error) {
 	var lost bool // an earlier try may still be on its way
 	for try, wait := 1, settleWait; ; try, wait = try+1, 2*wait {
@@ -98,6 +99,8 @@ func AppendSettled(ctx context.Context, j Journal, m Message, e Expect) (events.
 		}
 		outcome, serr := Settle(ctx, j, m, e)
 		switch {
+		case errors.Is(serr, ErrCorrupt):
+			return 0, serr
 		case outcome == Done:
 			return e.Last + 1, nil
 		case outcome == Taken, outcome == Altered:
@@ -106,7 +109,7 @@ func AppendSettled(ctx context.Context, j Journal, m Message, e Expect) (events.
 			return 0, refusal(ctx, j, e, err)
 		}
 		lost = lost || errors.Is(err, ErrUnknown)
-		if try < AppendTries && pause(ctx, wait) {
+		if try < AppendTries && !errors.Is(serr, ErrClosed) && pause(ctx, wait) {
 			continue
 		}
 		if outcome == Absent && errors.Is(err, ErrConflict) {
@@ -147,16 +150,16 @@ func conflict(ctx context.Context, j Journal, e Expect, sameID bool) error {
 	return c
 }
 
-// unknown is the error after the last try. Of an answer such as a conflict only
-// the text is kept: it is not the outcome.
+// unknown is the error after the last try. Of an answer such as a conflict, and
+// of why it could not be settled, only the text is kept: neither is the outcome.
 func unknown(err, settling error) error {
-	if errors.Is(err, ErrUnknown) {
-		return errors.Join(err, settling)
+	if !errors.Is(err, ErrUnknown) {
+		err = fmt.Errorf("%w: %v", ErrUnknown, err)
 	}
-	if settling == nil {
-		return fmt.Errorf("%w: %v", ErrUnknown, err)
+	if settling != nil {
+		err = fmt.Errorf("%w; %v", err, settling)
 	}
-	return fmt.Errorf("%w: %v; %w", ErrUnknown, err, settling)
+	return err
 }
 
 // pause waits, and reports false if ctx ended first.

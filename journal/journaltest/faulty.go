@@ -47,8 +47,9 @@ type Faulty struct {
 
 	mu    sync.Mutex // guards what is below
 	plan  []Fault
-	reads int
-	late  func()
+	reads int    // that fail
+	read  func() // called before each read
+	late  func() // delivers what is late
 	tries int
 }
 
@@ -67,6 +68,13 @@ func (f *Faulty) FailReads(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads = n
+}
+
+// OnRead makes every read call a function first.
+func (f *Faulty) OnRead(call func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read = call
 }
 
 // Tries returns how many appends were made so far.
@@ -129,11 +137,14 @@ func (f *Faulty) Append(ctx context.Context, m journal.Message, e journal.Expect
 // Read reads, or fails as planned.
 func (f *Faulty) Read(ctx context.Context, at events.Position) (journal.Record, error) {
 	f.mu.Lock()
-	fail := f.reads > 0
+	fail, call := f.reads > 0, f.read
 	if fail {
 		f.reads--
 	}
 	f.mu.Unlock()
+	if call != nil {
+		call()
+	}
 	if fail {
 		return journal.Record{}, fmt.Errorf("read position %d: %w: planned", at, journal.ErrUnavailable)
 	}

@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -144,4 +145,43 @@ func testAppendSettledDuplicateID(t *testing.T, open Open) {
 		t.Errorf("position %d after %d tries", at, f.Tries())
 	}
 	wantLast(t, j, 2)
+}
+
+// cut is a journal that is closed right after a message was stored.
+type cut struct{ journal.Journal }
+
+func (c cut) Append(ctx context.Context, m journal.Message, e journal.Expect) (events.Position, error) {
+	if _, err := c.Journal.Append(ctx, m, e); err != nil {
+		return 0, err
+	}
+	_ = c.Close()
+	return 0, fmt.Errorf("append %s: %w: planned", m.ID, journal.ErrUnknown)
+}
+
+// testAppendSettledCut: what cannot be settled any more is unknown, and settling
+// it after a restart finds it.
+func testAppendSettledCut(t *testing.T, open Open) {
+	m := NewMessage("cut", SubjectA)
+	_, err := journal.AppendSettled(Within(t), cut{open()}, m, journal.Expect{})
+	wantErrors(t, err, journal.ErrUnknown)
+	j := open()
+	if got, err := journal.Settle(Within(t), j, m, journal.Expect{}); err != nil || got != journal.Done {
+		t.Errorf("outcome %v, error %v", got, err)
+	}
+	if at, err := journal.AppendSettled(Within(t), j, m, journal.Expect{}); err != nil || at != 1 {
+		t.Errorf("position %d, error %v", at, err)
+	}
+	wantLast(t, j, 1)
+
+	// A context that ends while the message is on its way.
+	ctx, cancel := context.WithCancel(t.Context())
+	f := NewFaulty(j)
+	f.Plan(AckLost)
+	f.OnRead(cancel)
+	m, e := NewMessage("cancelled", SubjectA), journal.Expect{Last: 1, SubjectLast: 1}
+	_, err = journal.AppendSettled(ctx, f, m, e)
+	wantErrors(t, err, journal.ErrUnknown)
+	if got, err := journal.Settle(Within(t), j, m, e); err != nil || got != journal.Done {
+		t.Errorf("outcome %v, error %v", got, err)
+	}
 }

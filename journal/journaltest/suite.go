@@ -45,6 +45,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Open) {
 		{"Settle", testSettle},
 		{"AppendSettled", testAppendSettled},
 		{"AppendSettledDuplicateID", testAppendSettledDuplicateID},
+		{"AppendSettledCut", testAppendSettledCut},
 		{"Contexts", testContexts},
 		{"Starts", testStarts},
 		{"ReplayStopsAtLast", testReplayStopsAtLast},
