@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
 )
 

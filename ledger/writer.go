@@ -463,15 +463,17 @@ func (w *Writer) consistency(known uint64) []events.Hash {
 	return proof
 }
 
-// Head returns a signed head of everything that is in the ledger.
-func (w *Writer) Head() ([]byte, error) {
+// Head returns a signed head of everything that is in the ledger, and what
+// leads to it from a head of a size that the caller knows; 0 = none.
+func (w *Writer) Head(known uint64) (text []byte, consistency []events.Hash, err error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	head, err := w.book.Head()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return evidence.SignHead(head, w.cfg.Service)
+	text, err = evidence.SignHead(head, w.cfg.Service)
+	return text, w.consistency(known), err
 }
 
 // expiredNow reports whether the task's lease has run out.

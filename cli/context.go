@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deedledger/deed/events"
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+)
+
+// ledgerContext names a ledger and, optionally, the actor that one acts as.
+type ledgerContext struct {
+	Name string `json:"name"`
+	Dir  string `json:"dir"`
+	As   string `json:"as,omitzero"`
+}
+
+// currentContext returns the context of --context, DEED_CONTEXT, or the
+// selected one.
+func (s *session) currentContext() (ledgerContext, error) {
+	p, err := s.env.places()
+	if err != nil {
+		return ledgerContext{}, err
+	}
+	name := first(s.flags.context, s.env.Getenv("DEED_CONTEXT"))
+	if name == "" {
+		text, err := os.ReadFile(p.SelectedPath())
+		if errors.Is(err, fs.ErrNotExist) {
+			return ledgerContext{}, fmt.Errorf("find ledger: %w: create one with deed ledger create NAME, or name one with --dir", errNoService)
+		}
+		if err != nil {
+			return ledgerContext{}, fmt.Errorf("find ledger: %w", err)
+		}
+		name = strings.TrimSpace(string(text))
+	}
+	return readContext(p, name)
+}
+
+func readContext(p places, name string) (ledgerContext, error) {
+	if !events.ValidActor(name) {
+		return ledgerContext{}, fmt.Errorf("%w: %q is no context name", errUsage, name)
+	}
+	text, err := os.ReadFile(p.ContextPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ledgerContext{}, fmt.Errorf("%w: there is no context %q", errMissing, name)
+	}
+	if err != nil {
+		return ledgerContext{}, fmt.Errorf("read context: %w", err)
+	}
+	c := ledgerContext{}
+	if err := json.Unmarshal(text, &c, json.RejectUnknownMembers(true)); err != nil {
+		return ledgerContext{}, fmt.Errorf("read context %s: %w", name, err)
+	}
+	c.Name = name
+	return c, nil
+}
+
+// saveContext writes a context and selects it when none is selected yet.
+func saveContext(p places, c ledgerContext) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return fmt.Errorf("save context: %w", err)
+	}
+	c.Dir = dir
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("save context: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(p.ContextPath(c.Name)), 0o700); err != nil {
+		return fmt.Errorf("save context: %w", err)
+	}
+	if err := os.WriteFile(p.ContextPath(c.Name), append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("save context: %w", err)
+	}
+	if _, err := os.Stat(p.SelectedPath()); errors.Is(err, fs.ErrNotExist) {
+		return selectContext(p, c.Name)
+	}
+	return nil
+}
+
+func selectContext(p places, name string) error {
+	if err := os.WriteFile(p.SelectedPath(), []byte(name+"\n"), 0o600); err != nil {
+		return fmt.Errorf("select context: %w", err)
+	}
+	return nil
+}
+
+// newContextCommand builds "deed context".
+func newContextCommand(e *Env, f *flags) *cobra.Command {
+	cmd := &cobra.Command{Use: "context", Short: "Name ledgers and choose one"}
+	var as string
+	add := &cobra.Command{
+		Use: "add NAME --dir DIR", Short: "Name the ledger in a folder", Args: cobra.ExactArgs(1),
+		RunE: e.action(f, func(_ context.Context, s *session, args []string) error {
+			p, err := e.places()
+			if err != nil {
+				return err
+			}
+			if s.flags.dir == "" || !events.ValidActor(args[0]) {
+				return fmt.Errorf("%w: context add NAME --dir DIR", errUsage)
+			}
+			c := ledgerContext{Name: args[0], Dir: s.flags.dir, As: as}
+			if err := saveContext(p, c); err != nil {
+				return err
+			}
+			return s.result("context", c, func(w *textWriter) { w.line("context %s: %s", c.Name, c.Dir) })
+		}),
+	}
+	add.Flags().StringVar(&as, "actor", "", "act as this actor by default")
+	choose := &cobra.Command{
+		Use: "select NAME", Short: "Use a context from now on", Args: cobra.ExactArgs(1),
+		RunE: e.action(f, func(_ context.Context, s *session, args []string) error {
+			p, err := e.places()
+			if err != nil {
+				return err
+			}
+			c, err := readContext(p, args[0])
+			if err != nil {
+				return err
+			}
+			if err := selectContext(p, c.Name); err != nil {
+				return err
+			}
+			return s.result("context", c, func(w *textWriter) { w.line("context %s: %s", c.Name, c.Dir) })
+		}),
+	}
+	list := &cobra.Command{
+		Use: "ls", Short: "List contexts", Args: cobra.NoArgs,
+		RunE: e.action(f, func(_ context.Context, s *session, _ []string) error { return s.listContexts() }),
+	}
+	cmd.AddCommand(add, choose, list)
+	return cmd
+}
+
+func (s *session) listContexts() error {
+	p, err := s.env.places()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(p.ContextPath("*"))
+	if err != nil {
+		return fmt.Errorf("list contexts: %w", err)
+	}
+	slices.Sort(files)
+	contexts := []ledgerContext{}
+	for _, file := range files {
+		c, err := readContext(p, strings.TrimSuffix(filepath.Base(file), ".json"))
+		if err != nil {
+			return err
+		}
+		contexts = append(contexts, c)
+	}
+	selected, _ := s.currentContext()
+	return s.result("contexts", contexts, func(w *textWriter) {
+		rows := make([][]string, len(contexts))
+		for i, c := range contexts {
+			mark := ""
+			if c.Name == selected.Name {
+				mark = "*"
+			}
+			rows[i] = []string{mark, c.Name, c.Dir, c.As}
+		}
+		w.table([]string{"", "NAME", "FOLDER", "ACTOR"}, rows)
+	})
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
+	"github.com/deedledger/deed/journal"
+	"github.com/deedledger/deed/journal/jetstream/embedded"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/server"
+	"github.com/deedledger/deed/signer"
+)
+
+// The exit codes. Scripts and hooks branch on them.
+const (
+	ExitDone        = 0
+	ExitFatal       = 1 // a fatal finding: do not start
+	ExitUsage       = 2
+	ExitUnavailable = 3 // retry
+	ExitRefused     = 4
+	ExitNotFound    = 5
+	ExitConflict    = 6
+	ExitState       = 7 // illegal in this state
+	ExitPending     = 8
+	ExitIntegrity   = 10
+	ExitStale       = 20
+	ExitEffect      = 21 // an effect's outcome is unknown
+	ExitBoundary    = 22
+	ExitSecret      = 23
+	ExitTimeout     = 124
+)
+
+// outcome is an exit code and what to do next.
+type outcome struct {
+	exit int
+	hint string
+}
+
+// refusals maps the code of a refusal. Read-only.
+var refusals = map[ledger.Code]outcome{
+	ledger.CodeForm:      {ExitUsage, "see deed event schema for what an event may hold"},
+	ledger.CodeSignature: {ExitIntegrity, "check which key you sign with: deed key show, deed actor list"},
+	ledger.CodeRule:      {ExitRefused, "deed why TASK names who may do what now"},
+	ledger.CodeState:     {ExitState, "deed why TASK names what is legal now"},
+	ledger.CodeStale:     {ExitStale, "read the task again and decide again: deed task show TASK"},
+	ledger.CodeEffect:    {ExitEffect, "see deed effect list TASK; a person settles what nobody can know: deed effect settle"},
+	ledger.CodeBoundary:  {ExitBoundary, "keep the change inside the contract's scope, or propose a wider contract"},
+	ledger.CodeNotFound:  {ExitNotFound, "check the name: deed task list, deed actor list"},
+	ledger.CodeHead:      {ExitConflict, "somebody was faster: read the task again and decide again"},
+	ledger.CodeFence:     {ExitRefused, "your lease is gone: stop, and look at deed task show TASK"},
+	ledger.CodeLimit:     {ExitRefused, "make it smaller: large things are kept outside and named by digest"},
+	ledger.CodeDamage:    {ExitIntegrity, "history is damaged: deed audit verify; append nothing"},
+	ledger.CodeBusy:      {ExitUnavailable, "try again; the same event is never written twice"},
+}
+
+// sentinels maps errors that are no refusals, first match wins. Read-only.
+var sentinels = []struct {
+	is error
+	outcome
+}{
+	{errUsage, outcome{ExitUsage, ""}},
+	{errAudit, outcome{ExitIntegrity, "append nothing; compare with a copy or another auditor's head"}},
+	{errPromise, outcome{ExitFatal, "keep the folder with --keep and read its log"}},
+	{errEffect, outcome{ExitEffect, "see deed effect list TASK; a person settles it: deed effect settle"}},
+	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
+	{errMissing, outcome{ExitNotFound, ""}},
+	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
+	{context.DeadlineExceeded, outcome{ExitTimeout, "try again with more time"}},
+	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME"}},
+	{server.ErrLedgerExists, outcome{ExitState, "choose another folder with --dir"}},
+	{server.ErrOtherLedger, outcome{ExitIntegrity, "the folder's files do not belong together"}},
+	{server.ErrNotRunning, outcome{ExitUnavailable, "start one with: deed up"}},
+	{embedded.ErrInUse, outcome{ExitUnavailable, "a service runs on this folder already: deed status"}},
+	{evidence.ErrRollback, outcome{ExitIntegrity, "the ledger is shorter than what was acknowledged: deed audit verify"}},
+	{evidence.ErrForked, outcome{ExitIntegrity, "the ledger is not the one that was acknowledged: deed audit verify"}},
+	{evidence.ErrHeadSignature, outcome{ExitIntegrity, ""}},
+	{evidence.ErrHeadForm, outcome{ExitIntegrity, ""}},
+	{evidence.ErrHeadOrigin, outcome{ExitIntegrity, "the service serves another ledger"}},
+	{evidence.ErrProof, outcome{ExitIntegrity, ""}},
+	{signer.ErrSignature, outcome{ExitIntegrity, ""}},
+	{signer.ErrPassphrase, outcome{ExitRefused, "give it with --passphrase-file"}},
+	{signer.ErrKeyFileMode, outcome{ExitRefused, "chmod 600 the key file"}},
+	{events.ErrData, outcome{ExitUsage, "see deed event schema TYPE"}},
+	{events.ErrForm, outcome{ExitUsage, ""}},
+	{events.ErrAmbiguous, outcome{ExitUsage, ""}},
+	{events.ErrUnknownType, outcome{ExitUsage, "deed event schema lists the types"}},
+	{journal.ErrCorrupt, outcome{ExitIntegrity, "deed audit verify names the first bad event"}},
+	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
+	{fs.ErrNotExist, outcome{ExitNotFound, ""}},
+	{exec.ErrNotFound, outcome{ExitNotFound, "install the program, or set PATH"}},
+}
+
+// Errors that commands return themselves.
+var (
+	errUsage     = errors.New("usage")
+	errAudit     = errors.New("audit failed")
+	errPromise   = errors.New("a promise is broken")
+	errEffect    = errors.New("effect is not settled")
+	errPending   = errors.New("pending")
+	errMissing   = errors.New("not found")
+	errNoService = errors.New("no service runs and none is configured")
+)
+
+// classify returns the exit code and hint of an error.
+func classify(err error) outcome {
+	if err == nil {
+		return outcome{ExitDone, ""}
+	}
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok {
+		if r.Class == ledger.Unavailable {
+			return outcome{ExitUnavailable, "is a service running? deed status, deed up"}
+		}
+		if o, ok := refusals[r.Code]; ok {
+			return o
+		}
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.is) {
+			return s.outcome
+		}
+	}
+	return outcome{ExitUsage, ""}
+}

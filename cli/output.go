@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// outputSchema is the version of every JSON object on stdout.
+const outputSchema = "deed.cli/v1"
+
+// envelope is what -o json prints: one object, or one line of a stream.
+type envelope struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"`
+	Data   any    `json:"data"`
+}
+
+// printer writes results. Everything that is no result goes to stderr.
+type printer struct {
+	out, err io.Writer
+	json     bool
+}
+
+// result prints a command's one result: JSON, or the text that text writes.
+func (p *printer) result(kind string, data any, text func(w *textWriter)) error {
+	if p.json {
+		return p.encode(kind, data, jsontext.Multiline(false))
+	}
+	w := &textWriter{out: p.out}
+	text(w)
+	return w.err
+}
+
+// item prints one line of a stream: NDJSON, or text.
+func (p *printer) item(kind string, data any, text func(w *textWriter)) error {
+	return p.result(kind, data, text)
+}
+
+func (p *printer) encode(kind string, data any, options ...json.Options) error {
+	text, err := json.Marshal(envelope{Schema: outputSchema, Kind: kind, Data: data}, options...)
+	if err != nil {
+		return fmt.Errorf("print %s: %w", kind, err)
+	}
+	_, err = p.out.Write(append(text, '\n'))
+	return err
+}
+
+// note tells a person something that is no result.
+func (p *printer) note(format string, args ...any) {
+	if !p.json {
+		fmt.Fprintln(p.err, plain(fmt.Sprintf(format, args...)))
+	}
+}
+
+// failure is the data of an error on stdout in JSON mode.
+type failure struct {
+	Exit    int             `json:"exit"`
+	Error   string          `json:"error"`
+	Hint    string          `json:"hint,omitzero"`
+	Refusal *ledger.Refusal `json:"refusal,omitempty"`
+}
+
+// plainLimit bounds one line of untrusted text on a terminal, in bytes.
+const plainLimit = 2000
+
+// plain makes text safe for a terminal: see projections.Plain.
+func plain(s string) string { return projections.Plain(s, plainLimit) }
+
+// textWriter writes lines for people and keeps the first error. Every value
+// passes through plain, so that no text of others drives the terminal.
+type textWriter struct {
+	out io.Writer
+	err error
+}
+
+// line writes one line; strings among args are made plain.
+func (w *textWriter) line(format string, args ...any) {
+	if w.err != nil {
+		return
+	}
+	for i, a := range args {
+		switch v := a.(type) {
+		case string:
+			args[i] = plain(v)
+		case fmt.Stringer:
+			args[i] = plain(v.String())
+		case error:
+			args[i] = plain(v.Error())
+		}
+	}
+	_, w.err = fmt.Fprintf(w.out, format+"\n", args...)
+}
+
+// table writes rows under a header in aligned columns.
+func (w *textWriter) table(header []string, rows [][]string) {
+	widths := make([]int, len(header))
+	for _, row := range append([][]string{header}, rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len([]rune(plain(cell))))
+		}
+	}
+	for _, row := range append([][]string{header}, rows...) {
+		var b strings.Builder
+		for i, cell := range row {
+			text := plain(cell)
+			b.WriteString(text)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-len([]rune(text))+2))
+			}
+		}
+		if w.err == nil {
+			_, w.err = fmt.Fprintln(w.out, b.String())
+		}
+	}
+}
+
+// block writes a text of ours that may have several lines, such as Markdown
+// that a packet made safe.
+func (w *textWriter) block(text string) {
+	if w.err == nil {
+		_, w.err = io.WriteString(w.out, strings.TrimRight(text, "\n")+"\n")
+	}
+}

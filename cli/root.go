@@ -1,0 +1,88 @@
+// Package cli is the command line of deed: one file per subcommand.
+//
+// Every command prints its result to stdout, as text or with -o json as one
+// versioned object, and everything else to stderr. It never prompts off a
+// terminal. An error ends with what to do next and an exit code of the table
+// in exit.go. Every command that writes takes --dry-run.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deedledger/deed/ledger"
+	"github.com/spf13/cobra"
+)
+
+// New returns the root command.
+func New(e *Env) *cobra.Command {
+	f := &flags{}
+	root := &cobra.Command{
+		Use: "deed", Short: "A signed, append-only ledger for work that coding agents deliver",
+		SilenceUsage: true, SilenceErrors: true, Version: e.Version,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if f.output != "text" && f.output != "json" {
+				return fmt.Errorf("%w: -o %q, want text or json", errUsage, f.output)
+			}
+			return nil
+		},
+	}
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	p := root.PersistentFlags()
+	p.StringVarP(&f.output, "output", "o", "text", "output form: text or json")
+	p.StringVar(&f.context, "context", "", "context to use (DEED_CONTEXT)")
+	p.StringVar(&f.dir, "dir", "", "ledger folder (DEED_DIR)")
+	p.StringVar(&f.as, "as", "", "actor whose key signs (DEED_AS)")
+	p.StringVar(&f.keyFile, "key", "", "private key file that signs (DEED_KEY)")
+	p.StringVar(&f.passphrase, "passphrase-file", "", "file with the key's passphrase (DEED_PASSPHRASE_FILE)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	for _, build := range commands() {
+		root.AddCommand(build(e, f))
+	}
+	return root
+}
+
+// commands lists the subcommands in the order of the help.
+func commands() []func(*Env, *flags) *cobra.Command {
+	return []func(*Env, *flags) *cobra.Command{
+		newContextCommand, newVersionCommand,
+	}
+}
+
+// writes adds --dry-run to a command that writes.
+func writes(cmd *cobra.Command, f *flags) *cobra.Command {
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "check everything, name the rule, write nothing")
+	return cmd
+}
+
+// Report prints a command's error and returns its exit code: to stderr, and in
+// JSON mode also as one object on stdout.
+func Report(e *Env, root *cobra.Command, err error) int {
+	o := classify(err)
+	if err == nil {
+		return o.exit
+	}
+	if output, _ := root.PersistentFlags().GetString("output"); output == "json" {
+		refusal, _ := errors.AsType[*ledger.Refusal](err)
+		p := &printer{out: e.Stdout, err: e.Stderr, json: true}
+		_ = p.encode("error", failure{Exit: o.exit, Error: err.Error(), Hint: o.hint, Refusal: refusal})
+	}
+	fmt.Fprintln(e.Stderr, "deed: "+plain(err.Error()))
+	if o.hint != "" {
+		fmt.Fprintln(e.Stderr, "hint: "+o.hint)
+	}
+	return o.exit
+}
+
+// newVersionCommand builds "deed version".
+func newVersionCommand(e *Env, f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: e.action(f, func(_ context.Context, s *session, _ []string) error {
+			return s.result("version", map[string]string{"version": e.Version}, func(w *textWriter) { w.line("deed %s", e.Version) })
+		}),
+	}
+}

@@ -1,0 +1,389 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedledger/deed/client"
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/signer"
+	"github.com/spf13/cobra"
+)
+
+// session is one command's way to a ledger: which one, through which
+// connection, with which key. Each part is opened when it is first needed;
+// reading never loads a private key.
+type session struct {
+	*printer
+	env   *Env
+	flags flags
+
+	folder *server.Folder
+	client *client.Client
+	key    *signer.Key
+}
+
+// flags are the flags that every command has.
+type flags struct {
+	output     string
+	context    string
+	dir        string
+	as         string
+	keyFile    string
+	passphrase string
+	dryRun     bool // on commands that write
+}
+
+// close releases what was opened.
+func (s *session) close() {
+	if s.client != nil {
+		s.client.Close()
+	}
+}
+
+// open returns the folder that the flags, the environment or the selected
+// context name.
+func (s *session) open() (*server.Folder, error) {
+	if s.folder != nil {
+		return s.folder, nil
+	}
+	dir, err := s.ledgerDir()
+	if err != nil {
+		return nil, err
+	}
+	f, err := server.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.folder = &f
+	return s.folder, nil
+}
+
+// ledgerDir returns the ledger folder: --dir, DEED_DIR, or the context's.
+func (s *session) ledgerDir() (string, error) {
+	if dir := first(s.flags.dir, s.env.Getenv("DEED_DIR")); dir != "" {
+		return dir, nil
+	}
+	c, err := s.currentContext()
+	if err != nil {
+		return "", err
+	}
+	return c.Dir, nil
+}
+
+// first returns the first value that is not empty.
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// dial connects to the ledger's service. Without one the error is
+// errNoService.
+func (s *session) dial() (*client.Client, error) {
+	if s.client != nil {
+		return s.client, nil
+	}
+	f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	running, err := f.Running()
+	if err != nil {
+		if errors.Is(err, server.ErrNotRunning) {
+			return nil, fmt.Errorf("connect to ledger %s in %s: %w", f.Ledger, f.Dir, errNoService)
+		}
+		return nil, err
+	}
+	credential, err := f.Credential()
+	if err != nil {
+		return nil, err
+	}
+	identity, err := events.ParseHash(f.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Dir, err)
+	}
+	key, err := f.ServiceKey()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.env.places()
+	if err != nil {
+		return nil, err
+	}
+	s.client, err = client.Dial(client.Config{
+		URL: running.URL, User: credential.User, Password: credential.Password, Ledger: f.Ledger,
+		Identity: identity, Service: key, HeadPath: p.HeadPath(f.Ledger, f.Identity),
+	})
+	return s.client, err
+}
+
+// keyPath returns the private key's file: --key, DEED_KEY, --as, DEED_AS, or
+// the context's actor.
+func (s *session) keyPath() (string, error) {
+	if file := first(s.flags.keyFile, s.env.Getenv("DEED_KEY")); file != "" {
+		return file, nil
+	}
+	p, err := s.env.places()
+	if err != nil {
+		return "", err
+	}
+	name := first(s.flags.as, s.env.Getenv("DEED_AS"))
+	if name == "" {
+		if c, err := s.currentContext(); err == nil {
+			name = c.As
+		}
+	}
+	if name == "" {
+		return "", fmt.Errorf("%w: no key: name one with --as ACTOR or --key FILE, make one with deed key new ACTOR", errUsage)
+	}
+	if !events.ValidActor(name) {
+		return "", fmt.Errorf("%w: --as %q is no actor name", errUsage, name)
+	}
+	return p.KeyPath(name), nil
+}
+
+// signingKey loads the private key.
+func (s *session) signingKey() (signer.Key, error) {
+	if s.key != nil {
+		return *s.key, nil
+	}
+	path, err := s.keyPath()
+	if err != nil {
+		return signer.Key{}, err
+	}
+	key, err := signer.ReadKeyFile(path, s.passphrase(path))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return signer.Key{}, fmt.Errorf("%w: no key at %s: make one with deed key new", errMissing, path)
+		}
+		return signer.Key{}, err
+	}
+	s.key = &key
+	return key, nil
+}
+
+// passphrase returns how to ask for a key's passphrase: from the file that
+// --passphrase-file names, else on a terminal.
+func (s *session) passphrase(path string) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if file := first(s.flags.passphrase, s.env.Getenv("DEED_PASSPHRASE_FILE")); file != "" {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("read passphrase: %w", err)
+			}
+			return []byte(strings.TrimRight(string(text), "\r\n")), nil
+		}
+		if s.env.Prompt == nil {
+			return nil, fmt.Errorf("%w: key %s is encrypted: give --passphrase-file", signer.ErrPassphrase, path)
+		}
+		return s.env.Prompt("Passphrase for " + plain(path) + ": ")
+	}
+}
+
+// author is who signs: a key and the actor that the registry gives it to.
+type author struct {
+	key   signer.Key
+	actor *projections.Actor
+	// registry is as read when the actor was looked up.
+	registry projections.Registry
+}
+
+// author loads the key and finds its actor.
+func (s *session) author(ctx context.Context) (author, error) {
+	key, err := s.signingKey()
+	if err != nil {
+		return author{}, err
+	}
+	c, err := s.dial()
+	if err != nil {
+		return author{}, err
+	}
+	g, err := c.Registry(ctx)
+	if err != nil {
+		return author{}, err
+	}
+	text := key.Public().String()
+	for _, a := range g.Registry.Actors {
+		if slices.Contains(a.Keys, text) {
+			return author{key: key, actor: a, registry: g.Registry}, nil
+		}
+	}
+	return author{}, fmt.Errorf("%w: key %s belongs to no actor of this ledger: deed actor claim", errMissing, key.ID())
+}
+
+// task reads a task's state; one without events is the empty state.
+func (s *session) task(ctx context.Context, id string) (protocol.TaskState, error) {
+	if !events.ValidTask(id) {
+		return protocol.TaskState{}, fmt.Errorf("%w: %q is no task name ([A-Za-z0-9][A-Za-z0-9_-]{0,63})", errUsage, id)
+	}
+	c, err := s.dial()
+	if err != nil {
+		return protocol.TaskState{}, err
+	}
+	t, err := c.Task(ctx, id)
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeNotFound {
+		g, err := c.Registry(ctx)
+		if err != nil {
+			return protocol.TaskState{}, err
+		}
+		genesis, err := events.ParseHash(g.Registry.Identity)
+		if err != nil {
+			return protocol.TaskState{}, err
+		}
+		empty := projections.NewTask(s.folder.Ledger, id, genesis)
+		return protocol.TaskState{Position: g.Position, Task: empty, Policy: g.Registry.Policy}, nil
+	}
+	return t, err
+}
+
+// existing is task for commands that need one.
+func (s *session) existing(ctx context.Context, id string) (protocol.TaskState, error) {
+	t, err := s.task(ctx, id)
+	if err == nil && t.Task.Sequence == 0 {
+		err = fmt.Errorf("%w: there is no task %q", errMissing, id)
+	}
+	return t, err
+}
+
+// draft is what a command wants to say, decided on one state of a source.
+type draft struct {
+	payload events.Payload
+	// subject defaults to the open attempt's id for task events other than
+	// contract and task ones; set it for attempt.opened and late outcomes.
+	subject string
+	// fence is set by holders of a lease.
+	fence     uint64
+	causation string
+}
+
+// appendTries bounds how often a command decides again after a lost race.
+const appendTries = 5
+
+// append reads the task, lets decide say what to append, signs and submits
+// it. After a lost race it does the same again: decide sees the new state and
+// must refuse when what it names has changed.
+func (s *session) append(ctx context.Context, task string, decide func(protocol.TaskState, author) (draft, error)) (ledger.Ack, error) {
+	for try := 1; ; try++ {
+		a, err := s.author(ctx)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		state, err := s.task(ctx, task)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		d, err := decide(state, a)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		e, err := s.taskEvent(state.Task, a, d)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		ack, err := s.client.Submit(ctx, e, s.flags.dryRun)
+		if r, ok := errors.AsType[*ledger.Refusal](err); !ok || r.Class != ledger.Conflict || try == appendTries {
+			return ack, err
+		}
+	}
+}
+
+// taskEvent builds and signs the next event of a task.
+func (s *session) taskEvent(t *projections.Task, a author, d draft) (events.Event, error) {
+	prev, err := events.ParseHash(t.Head)
+	if err != nil {
+		return events.Event{}, fmt.Errorf("read task %s: %w", t.ID, err)
+	}
+	e, err := s.event(a, events.Source{Ledger: s.folder.Ledger, Task: t.ID}, d)
+	if err != nil {
+		return events.Event{}, err
+	}
+	e.Sequence, e.PrevHash = t.Sequence+1, prev
+	switch d.payload.Type() {
+	case events.ContractProposed, events.ContractAccepted, events.ContractWithdrawn, events.TaskCancelled:
+	default:
+		if attempt := t.Attempt(); e.Subject == "" && attempt != nil {
+			e.Subject = attempt.ID
+		}
+	}
+	return evidence.Seal(e, a.key)
+}
+
+// registryEvent builds and signs the next event of the registry.
+func (s *session) registryEvent(g *projections.Registry, a author, p events.Payload) (events.Event, error) {
+	prev, err := events.ParseHash(g.Head)
+	if err != nil {
+		return events.Event{}, fmt.Errorf("read registry: %w", err)
+	}
+	e, err := s.event(a, events.Source{Ledger: s.folder.Ledger}, draft{payload: p})
+	if err != nil {
+		return events.Event{}, err
+	}
+	e.Sequence, e.PrevHash = g.Sequence+1, prev
+	return evidence.Seal(e, a.key)
+}
+
+// event fills what every event has.
+func (s *session) event(a author, source events.Source, d draft) (events.Event, error) {
+	data, err := events.EncodeData(d.payload)
+	if err != nil {
+		return events.Event{}, err
+	}
+	return events.Event{
+		ID: s.env.NewID(), Source: source, Type: d.payload.Type(), Subject: d.subject, Time: events.FormatTime(s.env.Now()),
+		Fence: d.fence, CausationID: d.causation, AuthType: a.actor.Kind.AuthType(), AuthID: a.actor.Name, Data: data,
+	}, nil
+}
+
+// acked prints the acknowledgement of a write.
+func (s *session) acked(ack ledger.Ack, format string, args ...any) error {
+	return s.result("ack", ack, func(w *textWriter) {
+		switch {
+		case ack.DryRun:
+			w.line("would be accepted by %s; nothing was written", ack.Rule)
+		case ack.Existing:
+			w.line("nothing written: event %s is at position %d already", ack.EventID, ack.Position)
+		default:
+			w.line(format, args...)
+			w.line("  event %s at position %d", ack.EventID, ack.Position)
+		}
+	})
+}
+
+// lease returns the task's live lease when the author holds it.
+func lease(t *projections.Task, a author) (*projections.Lease, error) {
+	switch l := t.Lease; {
+	case l == nil:
+		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeFence, Rule: "lease", Text: fmt.Sprintf("task %s has no live lease: deed lease claim %s", t.ID, t.ID)}
+	case l.Actor != a.actor.Name:
+		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeFence, Rule: "lease", Text: fmt.Sprintf("%s holds the lease of task %s", l.Actor, t.ID)}
+	default:
+		return l, nil
+	}
+}
+
+// action makes a cobra RunE that runs f in a session.
+func (e *Env) action(f *flags, run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s := &session{env: e, flags: *f, printer: &printer{out: e.Stdout, err: e.Stderr, json: f.output == "json"}}
+		defer s.close()
+		return run(cmd.Context(), s, args)
+	}
+}
+
+// stamp prints an admission stamp for people.
+func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format("15:04:05") }

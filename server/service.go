@@ -1,0 +1,291 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// Limits of the service.
+const (
+	// answerTimeout bounds how long a submission may wait for its turn.
+	answerTimeout = 20 * time.Second
+	// maxInFlight bounds how many requests are worked on at once.
+	maxInFlight = 256
+)
+
+// Service answers a ledger's requests over NATS.
+type Service struct {
+	writer  *ledger.Writer
+	name    string
+	version string
+	rules   *ledger.Rules
+	micro   micro.Service
+	slots   chan struct{} // one per request in flight
+}
+
+// StartService registers the micro service "deed" for one ledger on a
+// connection that may answer on deed.<ledger>.v1.>.
+func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Service, error) {
+	s := &Service{writer: w, name: name, version: version, rules: ledger.NewRules(), slots: make(chan struct{}, maxInFlight)}
+	m, err := micro.AddService(nc, micro.Config{
+		Name: protocol.ServiceName, Version: semver(version), Description: "signed ledger for delivered work",
+		Metadata: map[string]string{"ledger": name},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start service: %w", err)
+	}
+	s.micro = m
+	endpoints := []struct {
+		name, subject string
+		handle        func(context.Context, micro.Request) (any, error)
+	}{
+		{"submit", protocol.SubjectSubmit(name), s.submit},
+		{"renew", protocol.SubjectRenew(name), s.renew},
+		{protocol.QueryStatus, protocol.SubjectQuery(name, protocol.QueryStatus), ask(s.status)},
+		{protocol.QueryTasks, protocol.SubjectQuery(name, protocol.QueryTasks), ask(s.tasks)},
+		{protocol.QueryTask, protocol.SubjectQuery(name, protocol.QueryTask), ask(s.task)},
+		{protocol.QueryRegistry, protocol.SubjectQuery(name, protocol.QueryRegistry), ask(s.registry)},
+		{protocol.QueryEvent, protocol.SubjectQuery(name, protocol.QueryEvent), ask(s.event)},
+		{protocol.QueryPacket, protocol.SubjectQuery(name, protocol.QueryPacket), ask(s.packet)},
+		{protocol.QueryProof, protocol.SubjectQuery(name, protocol.QueryProof), ask(s.proof)},
+	}
+	for _, e := range endpoints {
+		if err := m.AddEndpoint(e.name, s.handler(e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
+			return nil, fmt.Errorf("start service: endpoint %s: %w", e.name, err)
+		}
+	}
+	return s, nil
+}
+
+// semver makes a version that the micro framework takes.
+func semver(version string) string {
+	if version == "" || version[0] < '0' || version[0] > '9' {
+		return "0.0.0"
+	}
+	return version
+}
+
+// Stop takes the service off the bus; requests under way are answered.
+func (s *Service) Stop() error {
+	if err := s.micro.Stop(); err != nil {
+		return fmt.Errorf("stop service: %w", err)
+	}
+	for range cap(s.slots) {
+		s.slots <- struct{}{}
+	}
+	return nil
+}
+
+// handler answers each request in a goroutine of its own, so that many wait
+// for the same group. Past the limit requests wait in their order.
+func (s *Service) handler(handle func(context.Context, micro.Request) (any, error)) micro.Handler {
+	return micro.HandlerFunc(func(r micro.Request) {
+		s.slots <- struct{}{}
+		go func() {
+			defer func() { <-s.slots }()
+			ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+			defer cancel()
+			data, err := handle(ctx, r)
+			body, compressed := protocol.Encode(data, err)
+			headers := micro.Headers{}
+			if compressed {
+				headers[protocol.HeaderEncoding] = []string{"gzip"}
+			}
+			_ = r.Respond(body, micro.WithHeaders(headers)) // a client that is gone looks for its event by id
+		}()
+	})
+}
+
+// ask decodes a query's body before its handler.
+func ask[T any](handle func(protocol.Ask) (T, error)) func(context.Context, micro.Request) (any, error) {
+	return func(_ context.Context, r micro.Request) (any, error) {
+		var q protocol.Ask
+		if len(r.Data()) > 0 {
+			if err := json.Unmarshal(r.Data(), &q, json.RejectUnknownMembers(true)); err != nil {
+				return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeForm, Rule: "query", Text: err.Error()}
+			}
+		}
+		return handle(q)
+	}
+}
+
+func (s *Service) submit(ctx context.Context, r micro.Request) (any, error) {
+	known, _ := strconv.ParseUint(r.Headers().Get(protocol.HeaderKnown), 10, 64)
+	ack, err := s.writer.Submit(ctx, ledger.Request{Export: r.Data(), Known: known, DryRun: r.Headers().Get(protocol.HeaderDryRun) == "true"})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.Submitted{Ack: ack, Consistency: protocol.Hashes(ack.Consistency)}, nil
+}
+
+func (s *Service) renew(ctx context.Context, r micro.Request) (any, error) {
+	return struct{}{}, s.writer.Renew(ctx, r.Data())
+}
+
+func (s *Service) status(q protocol.Ask) (protocol.Status, error) {
+	head, consistency, err := s.writer.Head(q.Known)
+	if err != nil {
+		return protocol.Status{}, err
+	}
+	out := protocol.Status{Ledger: s.name, Head: string(head), Consistency: protocol.Hashes(consistency), Version: s.version}
+	if broken := s.writer.Broken(); broken != nil {
+		out.Broken = broken.Error()
+	}
+	s.writer.View(func(b *ledger.Book) {
+		out.Identity, out.Service = b.State.Registry.Identity, b.State.Registry.Genesis.Service.Key
+		out.Position, out.Tasks = b.State.Position, len(b.State.Tasks)
+	})
+	return out, nil
+}
+
+func (s *Service) tasks(protocol.Ask) (out protocol.Tasks, err error) {
+	out.Tasks = []protocol.Summary{}
+	s.writer.View(func(b *ledger.Book) {
+		out.Position = b.State.Position
+		for _, id := range b.State.TaskIDs() {
+			out.Tasks = append(out.Tasks, summary(b.State.Tasks[id]))
+		}
+	})
+	return out, nil
+}
+
+func summary(t *projections.Task) protocol.Summary {
+	s := protocol.Summary{Task: t.ID, State: t.State, Waiting: t.Waiting(), Position: t.Position, Since: t.Since}
+	if n := len(t.Contracts); n > 0 {
+		s.Goal = t.Contracts[n-1].Contract.Goal
+	}
+	if a := t.Attempt(); a != nil {
+		s.Attempt = a.ID
+	}
+	if t.Lease != nil {
+		s.Actor = t.Lease.Actor
+	}
+	return s
+}
+
+// notFound answers a query about a task without events.
+func notFound(task string) *ledger.Refusal {
+	return &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeNotFound, Rule: "query", Text: fmt.Sprintf("there is no task %q", task)}
+}
+
+// withTask calls read with a task while its state stands still.
+func (s *Service) withTask(id string, read func(b *ledger.Book, t *projections.Task) error) (err error) {
+	s.writer.View(func(b *ledger.Book) {
+		t := b.State.Tasks[id]
+		if t == nil {
+			err = notFound(id)
+			return
+		}
+		err = read(b, t)
+	})
+	return err
+}
+
+// task answers with the state as JSON that was made while it stood still.
+func (s *Service) task(q protocol.Ask) (out any, err error) {
+	err = s.withTask(q.Task, func(b *ledger.Book, t *projections.Task) error {
+		out, err = frozen(protocol.TaskState{
+			Position: b.State.Position, Task: t, Policy: b.State.Registry.Policy,
+			Next: s.rules.Next(t), Waiting: t.Waiting(), Items: t.Items(),
+		})
+		return err
+	})
+	return out, err
+}
+
+func (s *Service) registry(protocol.Ask) (out any, err error) {
+	s.writer.View(func(b *ledger.Book) {
+		out, err = frozen(protocol.RegistryState{Position: b.State.Position, Registry: b.State.Registry})
+	})
+	return out, err
+}
+
+func (s *Service) event(q protocol.Ask) (out protocol.Located, err error) {
+	s.writer.View(func(b *ledger.Book) {
+		at, hash, ok := b.Find(q.Event)
+		if !ok {
+			err = &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeNotFound, Rule: "query", Text: fmt.Sprintf("there is no event %q", q.Event)}
+			return
+		}
+		out = protocol.Located{Position: at, Hash: hash.String()}
+	})
+	return out, err
+}
+
+// packet builds a packet of a task for a reader.
+func (s *Service) packet(q protocol.Ask) (out protocol.Packet, err error) {
+	err = s.withTask(q.Task, func(b *ledger.Book, t *projections.Task) error {
+		text, markdown, digest, err := build(q, b, t)
+		if err != nil {
+			return err
+		}
+		out = protocol.Packet{JSON: string(text), Markdown: markdown, Digest: digest.String()}
+		return nil
+	})
+	if err != nil {
+		return protocol.Packet{}, err
+	}
+	head, _, err := s.writer.Head(0)
+	out.Head = string(head)
+	return out, err
+}
+
+// build encodes the packet that a query asks for.
+func build(q protocol.Ask, b *ledger.Book, t *projections.Task) ([]byte, string, events.Hash, error) {
+	limit := int(q.Limit)
+	switch q.Packet {
+	case "resume":
+		p, err := projections.ResumePacket(t, &b.State.Registry, projections.Reader{Actor: q.Actor, Role: q.Role}).Fit(limit)
+		if err != nil {
+			return nil, "", events.Hash{}, err
+		}
+		text, digest, err := p.Encode(limit)
+		return text, p.Markdown(), digest, err
+	case "review":
+		p, err := projections.ReviewPacket(t).Fit(limit)
+		if err != nil {
+			return nil, "", events.Hash{}, err
+		}
+		text, digest, err := p.Encode(limit)
+		return text, p.Markdown(), digest, err
+	}
+	return nil, "", events.Hash{}, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeForm, Rule: "query", Text: "packet must be resume or review"}
+}
+
+// proof shows that the event at a position lies under the current head.
+func (s *Service) proof(q protocol.Ask) (out protocol.Proof, err error) {
+	s.writer.View(func(b *ledger.Book) {
+		hashes, proofErr := b.Tree.InclusionProof(q.At, b.Tree.Size())
+		if proofErr != nil {
+			err = &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeNotFound, Rule: "query", Text: proofErr.Error()}
+			return
+		}
+		out = protocol.Proof{Position: q.At, Inclusion: protocol.Hashes(hashes)}
+	})
+	if err != nil {
+		return out, err
+	}
+	head, _, err := s.writer.Head(0)
+	out.Head = string(head)
+	return out, err
+}
+
+// frozen encodes a value that must not be read after the view ends.
+func frozen(v any) (jsontext.Value, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return text, nil
+}
