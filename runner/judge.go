@@ -2,7 +2,7 @@ package runner
 
 import "slices"
 
-// Verdict of an effect whose call may have happened.
+// EffectVerdict is what the evidence says of a call that may have happened.
 type EffectVerdict string
 
 // The verdicts. Only EffectAbsentProven permits another dispatch.

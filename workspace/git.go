@@ -30,6 +30,7 @@ type GitError struct {
 	Stderr   string // at most 4 KiB of what it said, escaped for terminals
 }
 
+// Error names the command, its status and what it said.
 func (e *GitError) Error() string {
 	return fmt.Sprintf("run git %s: exit %d: %s", e.Command, e.ExitCode, e.Stderr)
 }

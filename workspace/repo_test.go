@@ -76,6 +76,41 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestOpenNested has a repository inside another and claims the outer worktree for it.
+func TestOpenNested(t *testing.T) {
+	outer := newFixture(t)
+	outer.commit("outer")
+	inner := fixture{t: t, dir: filepath.Join(outer.dir, "inner")}
+	must(t, os.Mkdir(inner.dir, 0o755))
+	inner.git("init", "--quiet", "--initial-branch=main")
+	inner.commit("inner")
+	if inner.open().CommonDir() == outer.open().CommonDir() {
+		t.Error("inner repository passes for the outer")
+	}
+	inner.git("config", "core.worktree", outer.dir)
+	if r, err := Open(t.Context(), inner.dir); !errors.Is(err, ErrNoWorktree) {
+		t.Errorf("worktree of the outer repository: %v, %v", r, err)
+	}
+}
+
+// TestOddFolderName keeps a repository in a folder whose name needs quoting everywhere.
+func TestOddFolderName(t *testing.T) {
+	f := fixture{t: t, dir: filepath.Join(t.TempDir(), "\"#odd:\n\\é ")}
+	must(t, os.Mkdir(f.dir, 0o755))
+	f.git("init", "--quiet", "--initial-branch=main")
+	f.write("a", "1")
+	base := f.commit("first")
+	f.write("a", "2")
+	head := f.commit("second")
+	r := f.open()
+	if _, err := r.CleanCheckout(t.Context(), base, filepath.Join(t.TempDir(), "c")); err != nil {
+		t.Error(err)
+	}
+	if tree, err := r.TrialMerge(t.Context(), base, head); err != nil || tree != f.git("rev-parse", "HEAD^{tree}") {
+		t.Errorf("trial merge %s, %v", tree, err)
+	}
+}
+
 func TestOpenIgnoresEnvironment(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)
 	want := f.commit("first")
