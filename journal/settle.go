@@ -154,10 +154,10 @@ func conflict(ctx context.Context, j Journal, e Expect, sameID bool) error {
 // of why it could not be settled, only the text is kept: neither is the outcome.
 func unknown(err, settling error) error {
 	if !errors.Is(err, ErrUnknown) {
-		err = fmt.Errorf("%w: %v", ErrUnknown, err)
+		err = fmt.Errorf("%w: %s", ErrUnknown, err.Error())
 	}
 	if settling != nil {
-		err = fmt.Errorf("%w; %v", err, settling)
+		err = fmt.Errorf("%w; %s", err, settling.Error())
 	}
 	return err
 }

@@ -30,8 +30,9 @@ const (
 	codeNoMessage      natsjs.ErrorCode = 10037
 )
 
-// storeLimits are the texts by which 10077 names a limit, found before anything
-// was written. Any other text is a store that failed on the way.
+// storeLimits is the read-only table of the texts by which 10077 names a limit,
+// found before anything was written. Any other text is a store that failed on
+// the way.
 var storeLimits = [...]string{
 	"maximum messages exceeded",
 	"maximum bytes exceeded",

@@ -52,7 +52,7 @@ func TestClassify(t *testing.T) {
 	} {
 		got := classify(test.err, journal.Expect{Last: 3, SubjectLast: 2})
 		for _, class := range []error{journal.ErrConflict, journal.ErrRefused, journal.ErrUnknown, journal.ErrCorrupt, journal.ErrDuplicate} {
-			if errors.Is(got, class) != (class == test.want) {
+			if errors.Is(got, class) != errors.Is(class, test.want) {
 				t.Errorf("%v: is %v = %v", test.err, class, errors.Is(got, class))
 			}
 		}

@@ -182,7 +182,7 @@ func TestReplayOfAThousand(t *testing.T) {
 		}()
 	}
 	for range cap(done) {
-		if err := <-done; err != errEnough {
+		if err := <-done; !errors.Is(err, errEnough) {
 			t.Error(err)
 		}
 	}

@@ -82,7 +82,7 @@ func TestUpdatesAreNoticed(t *testing.T) {
 				t.Fatalf("open for an audit: %v", err)
 			}
 			err = r.Replay(f.ctx, 1, func(journal.Record) error { return nil })
-			if lost := test.class == journal.ErrCorrupt; lost != errors.Is(err, journal.ErrCorrupt) || !lost && err != nil {
+			if lost := errors.Is(test.class, journal.ErrCorrupt); lost != errors.Is(err, journal.ErrCorrupt) || !lost && err != nil {
 				t.Errorf("replay: %v", err)
 			}
 			if err := f.j.Follow(f.ctx, e.Last+2, nil); !errors.Is(err, journal.ErrCorrupt) {

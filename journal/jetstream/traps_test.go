@@ -207,7 +207,7 @@ func TestForeignMessagesAreRead(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil && err != enough || len(got) != int(e.Last) {
+		if err != nil && !errors.Is(err, enough) || len(got) != int(e.Last) {
 			t.Fatalf("%s: %d records, error %v", name, len(got), err)
 		}
 		for i, r := range got {

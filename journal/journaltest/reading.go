@@ -20,7 +20,7 @@ func walkers(j journal.Journal) map[string]func(context.Context, events.Position
 
 func testStarts(t *testing.T, open Open) {
 	j := open()
-	never := func(journal.Record) error { t.Error("handled a record"); return nil }
+	never := func(journal.Record) error { return errors.New("handled a record") }
 	for name, walk := range walkers(j) {
 		t.Run(name+" of an empty journal", func(t *testing.T) {
 			wantErrors(t, walk(Within(t), 0, never), journal.ErrRefused)
@@ -49,7 +49,7 @@ func testStarts(t *testing.T, open Open) {
 					}
 					return nil
 				})
-				if err != enough || next != 11 {
+				if !errors.Is(err, enough) || next != 11 {
 					t.Errorf("from %d: stopped before %d, error %v", from, next, err)
 				}
 			}
@@ -132,7 +132,7 @@ func testHandlerError(t *testing.T, open Open) {
 				}
 				return nil
 			})
-			if err != broken || count != 3 {
+			if !errors.Is(err, broken) || count != 3 {
 				t.Errorf("error %v after %d records", err, count)
 			}
 		})

@@ -205,7 +205,7 @@ func testContexts(t *testing.T, open Open) {
 	wantErrors(t, err, context.Canceled)
 	_, err = j.Read(ctx, 1)
 	wantErrors(t, err, context.Canceled)
-	never := func(journal.Record) error { t.Error("handled a record"); return nil }
+	never := func(journal.Record) error { return errors.New("handled a record") }
 	wantErrors(t, j.Replay(ctx, 1, never), context.Canceled)
 	wantErrors(t, j.Follow(ctx, 1, never), context.Canceled)
 	wantLast(t, j, 2)
@@ -228,7 +228,7 @@ func testClose(t *testing.T, open Open) {
 	wantErrors(t, err, journal.ErrClosed)
 	_, err = j.Read(ctx, 1)
 	wantErrors(t, err, journal.ErrClosed)
-	never := func(journal.Record) error { t.Error("handled a record"); return nil }
+	never := func(journal.Record) error { return errors.New("handled a record") }
 	wantErrors(t, j.Replay(ctx, 1, never), journal.ErrClosed)
 	wantErrors(t, j.Follow(ctx, 1, never), journal.ErrClosed)
 	wantLast(t, open(), 2)

@@ -116,7 +116,7 @@ func TestClientReads(t *testing.T) {
 		t.Errorf("replayed up to %d, error %v", next, err)
 	}
 	enough := errors.New("enough")
-	if err := r.Follow(ctx, 2, func(journal.Record) error { return enough }); err != enough {
+	if err := r.Follow(ctx, 2, func(journal.Record) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("follow: %v", err)
 	}
 	select {
