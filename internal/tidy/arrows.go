@@ -29,6 +29,7 @@ func arrows() []arrow {
 		{"journal/journaltest", []string{"journal", "events"}, "the suite runs against the contract and knows no adapter"},
 		{"evidence", []string{"events", "signer", "journal"}, "that it is unchanged is proven without asking what it means"},
 		{"projections", []string{"events"}, "what it means is a pure fold over events: no key, no storage"},
+		{"projections/projectionstest", []string{"projections", "events"}, "stories for tests of folds and rules: records without keys"},
 		{"ledger", []string{"events", "schemas", "signer", "journal", "evidence", "projections"},
 			"what may happen next is decided on folds and verified events; it knows no adapter, disk or wire"},
 		{"workspace", []string{"events"}, "what the disk says are facts in the events' words; it knows no ledger"},
@@ -115,7 +116,7 @@ func allowed(a arrow, f *file, target string) (string, bool) {
 		}
 		return "", true
 	}
-	if within(target, "internal") || target == "journal/journaltest" {
+	if within(target, "internal") || target == "journal/journaltest" || target == "projections/projectionstest" {
 		return "test support stays out of the product", false
 	}
 	if slices.Contains(a.may, target) {
