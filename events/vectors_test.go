@@ -166,6 +166,8 @@ func makeVectors(t testing.TB) ([]events.Event, []vector) {
 	add("06-receipt", events.Event{Source: task, Type: events.ReceiptRecorded, AuthType: "service_account", AuthID: "ci", Subject: "a02c"}, "ci")
 	add("07-interrupted", events.Event{Source: task, Type: events.AttemptInterrupted, AuthType: "system", AuthID: "deed", Subject: "a02c", Fence: 1}, "deed")
 	add("08-revoked", events.Event{Source: registry, Type: events.ActorRevoked, AuthType: "user", AuthID: "otto"}, "otto", "olga", "ruth")
+	add("09-released", events.Event{Source: task, Type: events.LeaseReleased, AuthType: "service_account", AuthID: "impl-8", Subject: "a02c",
+		Fence: 2, CausationID: id(7), CorrelationID: "epic-7", TraceParent: trace}, "impl-8")
 	return list, vectors
 }
 
