@@ -32,10 +32,11 @@ func (p *page) heading(text string) { p.b.WriteString("\n## " + text + "\n\n") }
 func line(s string) string {
 	var b strings.Builder
 	start := true // still where a line could open a list or an underline
-	for i, r := range Plain(s, markdownLine) {
+	s = Plain(s, markdownLine)
+	for i, r := range s {
 		digit := r >= '0' && r <= '9'
 		switch {
-		case i == 0 && strings.ContainsRune("-+=", r), start && i > 0 && r == '.':
+		case i == 0 && strings.ContainsRune("-+=", r) && !isDigit(s, 1), start && i > 0 && r == '.':
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == '<':
@@ -54,6 +55,9 @@ func line(s string) string {
 	}
 	return b.String()
 }
+
+// isDigit reports whether s has a digit at byte i.
+func isDigit(s string, i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
 
 // fence quotes a text of an agent: each line behind a bar, inside a fence that
 // is longer than any run of backticks in it.

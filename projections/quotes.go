@@ -89,7 +89,7 @@ func (t *Task) quoteClaims(u *Untrusted) {
 		}
 	}
 	for _, text := range d.Uncovered {
-		u.Uncovered = append(u.Uncovered, Quote{"uncovered", t.Result.Actor, text})
+		u.Uncovered = append(u.Uncovered, Quote{"result", t.Result.Actor, text})
 	}
 }
 
