@@ -74,6 +74,7 @@ func TestRunEnvironment(t *testing.T) {
 	if got := Run(t.Context(), t.TempDir(), Check{Command: []string{"mine"}}, []string{"PATH=.:" + tools}); got.Output.Window() != "mine\n" {
 		t.Errorf("given PATH: %+v", got)
 	}
+	t.Chdir(tools)
 	if got := Run(t.Context(), tools, Check{Command: []string{"mine"}}, []string{"PATH=.:"}); got.Rule != "could-not-start" {
 		t.Errorf("relative PATH: %+v", got)
 	}
