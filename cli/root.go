@@ -65,7 +65,8 @@ func Report(e *Env, root *cobra.Command, err error) int {
 	if err == nil {
 		return o.exit
 	}
-	if output, _ := root.PersistentFlags().GetString("output"); output == "json" {
+	_, shown := errors.AsType[told](err)
+	if output, _ := root.PersistentFlags().GetString("output"); output == "json" && !shown {
 		refusal, _ := errors.AsType[*ledger.Refusal](err)
 		p := &printer{out: e.Stdout, err: e.Stderr, json: true}
 		_ = p.encode("error", failure{Exit: o.exit, Error: err.Error(), Hint: o.hint, Refusal: refusal})

@@ -351,17 +351,7 @@ func (s *session) event(a author, source events.Source, d draft) (events.Event, 
 
 // acked prints the acknowledgement of a write.
 func (s *session) acked(ack ledger.Ack, format string, args ...any) error {
-	return s.result("ack", ack, func(w *textWriter) {
-		switch {
-		case ack.DryRun:
-			w.line("would be accepted by %s; nothing was written", ack.Rule)
-		case ack.Existing:
-			w.line("nothing written: event %s is at position %d already", ack.EventID, ack.Position)
-		default:
-			w.line(format, args...)
-			w.line("  event %s at position %d", ack.EventID, ack.Position)
-		}
-	})
+	return s.wrote("ack", ack, ack, format, args...)
 }
 
 // lease returns the task's live lease when the author holds it.
