@@ -66,6 +66,7 @@ var sentinels = []struct {
 	{errAudit, outcome{ExitIntegrity, "append nothing; compare with a copy or another auditor's head"}},
 	{errPromise, outcome{ExitFatal, "keep the folder with --keep and read its log"}},
 	{errEffect, outcome{ExitEffect, "see deed effect list TASK; a person settles it: deed effect settle"}},
+	{errNotApplied, outcome{ExitUnavailable, "nothing was applied: the same command may try again"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
@@ -96,13 +97,15 @@ var sentinels = []struct {
 
 // Errors that commands return themselves.
 var (
-	errUsage     = errors.New("usage")
-	errAudit     = errors.New("audit failed")
-	errPromise   = errors.New("a promise is broken")
-	errEffect    = errors.New("effect is not settled")
-	errPending   = errors.New("pending")
-	errMissing   = errors.New("not found")
-	errNoService = errors.New("no service runs and none is configured")
+	errUsage   = errors.New("usage")
+	errAudit   = errors.New("audit failed")
+	errPromise = errors.New("a promise is broken")
+	errEffect  = errors.New("effect is not settled")
+	errPending = errors.New("pending")
+	// errNotApplied says that a call is proven to have changed nothing.
+	errNotApplied = errors.New("nothing was applied")
+	errMissing    = errors.New("not found")
+	errNoService  = errors.New("no service runs and none is configured")
 )
 
 // classify returns the exit code and hint of an error.

@@ -49,6 +49,7 @@ func New(e *Env) *cobra.Command {
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
 		newContextCommand, newVersionCommand,
+		newEffectCommand, newRecoverCommand,
 	}
 }
 

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/workspace"
+	"github.com/spf13/cobra"
+)
+
+// probeOptions say how effects' own probes are asked.
+type probeOptions struct {
+	// allow runs probes that the contract does not list.
+	allow bool
+	limit time.Duration
+	// record appends conclusive answers: as a fact of the run with this fence,
+	// or with 0 as one of an actor whose role may say so.
+	record bool
+	fence  uint64
+	// all asks about settled parts, too.
+	all bool
+}
+
+// probeFlags adds the flags of commands that ask recorded probes.
+func probeFlags(cmd *cobra.Command, o *probeOptions) {
+	cmd.Flags().BoolVar(&o.allow, "allow-probe", false, "run a probe that the contract's scope does not list under commands")
+	cmd.Flags().DurationVar(&o.limit, "probe-timeout", probeLimit, "time limit of one probe")
+}
+
+// probeAnswer is what was learned about one part of an effect.
+type probeAnswer struct {
+	Key      string             `json:"key"`
+	Part     string             `json:"part,omitzero"`
+	Status   projections.Status `json:"status"` // confirmed, failed, unknown or conflict
+	Evidence string             `json:"evidence"`
+	Recorded bool               `json:"recorded"`
+}
+
+// probeEffect asks about each open part of an effect. An effect without a
+// probe, or with one that may not be run here, gives unknown answers.
+func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *projections.Task, e *projections.Effect, o probeOptions) ([]probeAnswer, error) {
+	answers := []probeAnswer{}
+	for _, p := range e.Parts {
+		if p.Try == 0 || !o.all && p.Status != projections.StatusDispatched && p.Status != projections.StatusUnknown {
+			continue
+		}
+		f := finding{part: p.Name, status: projections.StatusUnknown, try: p.Try}
+		switch {
+		case len(e.Intent.Probe) == 0:
+			f.evidence = "the effect has no probe"
+		case !o.allow && !listsCommand(t.Contract(), e.Intent.Probe):
+			f.evidence = "the contract's scope lists no such command: --allow-probe runs it all the same"
+		default:
+			f = s.probe(ctx, repo, e, p.Name, o.limit)
+		}
+		a := probeAnswer{Key: e.Intent.Key, Part: f.part, Status: f.status, Evidence: projections.Plain(f.evidence, evidenceLimit)}
+		if o.record && f.conclusive() && !known(&p, f) {
+			if err := s.recordOutcome(ctx, t.ID, e.Intent.Key, f, o.fence); err != nil {
+				return nil, fmt.Errorf("record outcome of effect %s: %w", e.Intent.Key, err)
+			}
+			a.Recorded = true
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// listsCommand reports whether the accepted contract's scope lists a command:
+// its program, or the whole line with single spaces.
+func listsCommand(c *projections.ContractVersion, argv []string) bool {
+	if c == nil || len(argv) == 0 {
+		return false
+	}
+	commands := c.Contract.Scope.Commands
+	return slices.Contains(commands, argv[0]) || slices.Contains(commands, strings.Join(argv, " "))
+}

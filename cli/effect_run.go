@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/runner"
+	"github.com/deedledger/deed/server/protocol"
+)
+
+// recordLimit bounds how long a call's outcome may take to be recorded, also
+// after an interrupt.
+const recordLimit = 30 * time.Second
+
+// effectDone is the result of "deed effect run".
+type effectDone struct {
+	Key    string             `json:"key"`
+	Status projections.Status `json:"status"`
+	// Called says whether this command made the call.
+	Called bool               `json:"called"`
+	Try    int64              `json:"try,omitzero"`
+	Parts  []projections.Part `json:"parts"`
+}
+
+// runEffect takes an effect from intent to outcome. The order decides what a
+// crash leaves behind: the intent, then the lock, then the dispatch, which the
+// ledger has acknowledged before anything is called, then the call, then its
+// outcome. Whatever is open already is never called again here.
+func (s *session) runEffect(ctx context.Context, c *call) error {
+	state, err := s.existing(ctx, c.task)
+	if err != nil {
+		return err
+	}
+	if err := c.complete(ctx, state.Task); err != nil {
+		return err
+	}
+	e := state.Task.Effect(c.intent.Key)
+	if e == nil {
+		if e, err = s.intend(ctx, c); err != nil || s.flags.dryRun {
+			return err
+		}
+		if state, err = s.existing(ctx, c.task); err != nil {
+			return err
+		}
+	}
+	if err := c.sameIntent(e); err != nil {
+		return err
+	}
+	if e.Status() == projections.StatusConfirmed {
+		return s.effectResult(e, false)
+	}
+	if err := dispatchable(state.Task, e); err != nil {
+		return err
+	}
+	a, err := s.author(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := lease(state.Task, a)
+	if err != nil {
+		return err
+	}
+	if s.flags.dryRun {
+		_, err := s.dispatch(ctx, c, l.Fence)
+		return err
+	}
+	return s.callUnder(ctx, c, l)
+}
+
+// intend appends the intent, or finds that the very same one is there. With
+// --dry-run it prints the answer instead.
+func (s *session) intend(ctx context.Context, c *call) (*projections.Effect, error) {
+	ack, err := s.append(ctx, c.task, func(state protocol.TaskState, a author) (draft, error) {
+		l, err := lease(state.Task, a)
+		if err != nil {
+			return draft{}, err
+		}
+		return draft{payload: &c.intent, fence: l.Fence}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.flags.dryRun {
+		return nil, s.acked(ack, "effect %s intended", c.intent.Key)
+	}
+	_, e, err := s.effectOf(ctx, c.task, c.intent.Key)
+	return e, err
+}
+
+// dispatchable refuses whatever must not be called now.
+func dispatchable(t *projections.Task, e *projections.Effect) error {
+	key := e.Intent.Key
+	switch status := e.Status(); status {
+	case projections.StatusWithdrawn, projections.StatusCompensated:
+		return refuseState("effect.dispatched", "effect %s is %s: nothing was called; another one needs another --occurrence", key, status)
+	case projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict:
+		return fmt.Errorf("%w: effect %s is %s: nothing was called", errEffect, key, status)
+	case projections.StatusPartial:
+		for _, p := range e.Parts {
+			if p.Status != projections.StatusConfirmed && p.Status != projections.StatusFailed {
+				return fmt.Errorf("%w: effect %s is partly applied: nothing was called", errEffect, key)
+			}
+		}
+	case projections.StatusIntended, projections.StatusFailed, projections.StatusConfirmed:
+	}
+	contract := t.Contract()
+	listed := contract != nil && slices.Contains(contract.Contract.Scope.Effects, e.Intent.Kind)
+	if len(e.Approvers) == 0 && (e.Intent.Kind.ReleaseOnly() || !listed) {
+		return fmt.Errorf("%w: an effect of kind %s needs approval, nothing was called: an owner or reviewer runs deed effect approve %s %s", errPending, e.Intent.Kind, t.ID, key)
+	}
+	return nil
+}
+
+// callUnder makes the call while the lease is held and renewed.
+func (s *session) callUnder(ctx context.Context, c *call, l *projections.Lease) error {
+	held, stop, err := s.hold(ctx, c.task, l)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	path, err := lockPath(c.repo, c.intent.Key)
+	if err != nil {
+		return err
+	}
+	lock, err := runner.AcquireLock(path, c.intent.Key)
+	if errors.Is(err, runner.ErrEffectRunning) {
+		return fmt.Errorf("%w: effect %s is in progress: %w: nothing was called", errEffect, c.intent.Key, err)
+	}
+	if err != nil {
+		return err
+	}
+	e, err := s.dispatch(held, c, l.Fence)
+	if err != nil {
+		return errors.Join(fmt.Errorf("dispatch effect %s, nothing was called: %w", c.intent.Key, err), lock.Release())
+	}
+	end := s.perform(held, c, e, lock)
+	return s.report(ctx, c, e, end)
+}
+
+// dispatch records that a call is about to be made. Only after it returns
+// without an error may anything be called. With --dry-run it prints the answer
+// instead.
+func (s *session) dispatch(ctx context.Context, c *call, fence uint64) (*projections.Effect, error) {
+	token, err := s.token()
+	if err != nil {
+		return nil, err
+	}
+	boot := "unknown"
+	if here, err := runner.Here(); err == nil {
+		boot = here.Boot
+	}
+	var try int64
+	ack, err := s.append(ctx, c.task, func(state protocol.TaskState, a author) (draft, error) {
+		l, err := lease(state.Task, a)
+		if err != nil {
+			return draft{}, err
+		}
+		if l.Fence != fence {
+			return draft{}, refuse(ledger.CodeFence, "lease", "fence %d is old: the live one is %d", fence, l.Fence)
+		}
+		_, e := state.Task, state.Task.Effect(c.intent.Key)
+		if e == nil {
+			return draft{}, fmt.Errorf("%w: effect %s", errMissing, c.intent.Key)
+		}
+		if err := errors.Join(c.sameIntent(e), dispatchable(state.Task, e)); err != nil {
+			return draft{}, err
+		}
+		try = int64(len(e.Tries)) + 1
+		d := &events.Dispatch{Key: c.intent.Key, Try: try, Token: token, Host: s.env.Host, Boot: boot}
+		return draft{payload: d, fence: fence, subject: e.Attempt}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.flags.dryRun {
+		return nil, s.acked(ack, "effect %s dispatched", c.intent.Key)
+	}
+	_, e, err := s.effectOf(ctx, c.task, c.intent.Key)
+	if err == nil && (len(e.Tries) == 0 || e.Tries[len(e.Tries)-1].Token != token) {
+		err = refuseStale("effect.dispatched", "try %d is not the newest one", try)
+	}
+	return e, err
+}
+
+// perform makes the call.
+func (s *session) perform(held context.Context, c *call, e *projections.Effect, lock *runner.EffectLock) ending {
+	newest := e.Tries[len(e.Tries)-1]
+	env := slices.Concat(s.childEnv(), effectEnv(e.Intent, ""), c.env)
+	out, err := runner.RunEffect(held, lock, runner.EffectCall{
+		Key: e.Intent.Key, Fence: fmt.Sprint(newest.Fence), Token: newest.Token, Command: c.command,
+		Dir: c.repo.Top(), Timeout: c.timeout, Env: env,
+	})
+	end := ending{out: out, notStarted: out.NotStarted, lost: errors.Is(context.Cause(held), errLeaseLost)}
+	if err != nil {
+		end.notStarted = err
+	}
+	for _, line := range projections.PlainLines(out.Output.Window(), plainLimit) {
+		s.note("  | %s", line)
+	}
+	return end
+}
+
+// report records the outcome of a call: a fact, also when the lease is gone or
+// the command was interrupted meanwhile.
+func (s *session) report(ctx context.Context, c *call, e *projections.Effect, end ending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit+c.timeout)
+	defer cancel()
+	fence := e.Tries[len(e.Tries)-1].Fence
+	for _, f := range s.judgeCall(ctx, c, e, end) {
+		if err := s.recordOutcome(ctx, c.task, e.Intent.Key, f, fence); err != nil {
+			s.note("effect %s was called; its outcome (%s) could not be recorded. It stays open: the next recovery asks its probe.", e.Intent.Key, f.status)
+			return fmt.Errorf("record outcome of effect %s: %w", e.Intent.Key, err)
+		}
+	}
+	_, e, err := s.effectOf(ctx, c.task, e.Intent.Key)
+	if err != nil {
+		return err
+	}
+	switch e.Status() {
+	case projections.StatusConfirmed:
+		return s.effectResult(e, true)
+	case projections.StatusFailed:
+		return fmt.Errorf("%w: effect %s: %s", errNotApplied, e.Intent.Key, e.Parts[0].Evidence)
+	default:
+		return fmt.Errorf("%w: effect %s is %s: %s", errEffect, e.Intent.Key, e.Status(), unsettled(e))
+	}
+}
+
+// unsettled returns what is known of the first part that is not confirmed.
+func unsettled(e *projections.Effect) string {
+	for _, p := range e.Parts {
+		if p.Status != projections.StatusConfirmed {
+			return p.Evidence
+		}
+	}
+	return ""
+}
+
+// effectResult prints an effect that is there.
+func (s *session) effectResult(e *projections.Effect, called bool) error {
+	done := effectDone{Key: e.Intent.Key, Status: e.Status(), Called: called, Try: int64(len(e.Tries)), Parts: e.Parts}
+	return s.result("effect", done, func(w *textWriter) {
+		if called {
+			w.line("confirmed: %s %s", string(e.Intent.Kind), e.Intent.Target)
+		} else {
+			w.line("already confirmed, nothing was called: %s %s", string(e.Intent.Kind), e.Intent.Target)
+		}
+		w.line("  key %s", e.Intent.Key)
+		for _, p := range e.Parts {
+			w.line("  %s%s", prefixed(p.Name, ": "), p.ExternalID)
+		}
+	})
+}
+
+// prefixed returns a name and what follows it, nothing for no name.
+func prefixed(name, after string) string {
+	if name == "" {
+		return ""
+	}
+	return name + after
+}
