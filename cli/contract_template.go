@@ -1,0 +1,41 @@
+package cli
+
+// contractTemplate is what deed contract template prints: a draft that says
+// what belongs where. It parses as it is; propose refuses it until goal, text
+// and command are filled in.
+const contractTemplate = `# A contract: what is to be delivered, and how anybody can check it.
+# Fill it in, then: deed contract propose TASK -f contract.yaml
+# What is shown after "default" may be left out. JSON works too.
+
+goal: ""                   # one or two sentences: what is true when this is done
+nonGoals: []               # what a reader might expect and must not
+
+acceptance:                # at least one item that is required
+  - id: A1
+    text: ""               # what must hold, in words
+    required: true         # default true
+    evidence: test         # default test; or screenshot, api-response, human-review
+    checks:
+      - id: A1-1           # default: the item's id and a number
+        command: []        # an argument list, such as [go, test, ./...]; no shell reads it
+        dir: ""            # where it runs, below the repository; default its root
+        files: []          # files of the check itself; their committed bytes are pinned
+        timeoutSeconds: 600 # default 600
+
+riskTier: code             # default code; or read-only, preview, production
+owners:
+  product: ""              # default: whoever proposes
+scope:
+  include: ["src/**"]      # paths that may change; ** is any number of folders
+  exclude: []              # paths that may not, although included
+  commands: []             # for people: what runs are expected to call
+  effects: []              # kinds of effect that need no approval of their own, such as preview
+
+target: main               # default main: the branch that the delivery goes to
+reviewers: []              # who may approve; default any reviewer
+quorum: 1                  # default 1
+maxRepairs: 5              # default 5
+maxStalls: 3               # default 3: repairs in a row that change no failing check
+expires: ""                # such as 2030-01-31T00:00:00Z; default never
+parent: ""                 # the task that this one is a part of
+`
