@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/spf13/cobra"
+)
+
+// newLeaseCommand builds "deed lease".
+func newLeaseCommand(e *Env, f *flags) *cobra.Command {
+	cmd := &cobra.Command{Use: "lease", Short: "Claim, renew and release the right to act on a task"}
+	cmd.AddCommand(newLeaseClaimCommand(e, f), newLeaseRenewCommand(e, f), newLeaseReleaseCommand(e, f))
+	return cmd
+}
+
+func newLeaseClaimCommand(e *Env, f *flags) *cobra.Command {
+	var purpose string
+	var term time.Duration
+	cmd := &cobra.Command{
+		Use: "claim TASK --purpose work|recover|release", Short: "Claim the lease: start a run", Args: cobra.MaximumNArgs(1),
+		Long: "Claim the lease of a task: start a run with the next fence, and bind this worktree to the task.\n\n" +
+			"The world is measured here and now. A claim for work or release is refused while it is not what the attempt pinned.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			if term < events.MinTerm*time.Second || term > events.MaxTerm*time.Second || term%time.Second != 0 {
+				return fmt.Errorf("%w: --term %v, want whole seconds from 1s to 24h", errUsage, term)
+			}
+			return s.claim(ctx, task, events.Purpose(purpose), term)
+		}),
+	}
+	cmd.Flags().StringVar(&purpose, "purpose", "", "work, recover or release")
+	cmd.Flags().DurationVar(&term, "term", 15*time.Minute, "how long the lease lives without a renewal")
+	return writes(cmd, f)
+}
+
+// claimed is the result of lease claim.
+type claimed struct {
+	ledger.Ack
+	Fence   uint64         `json:"fence"`
+	Attempt string         `json:"attempt"`
+	Purpose events.Purpose `json:"purpose"`
+	World   events.World   `json:"world"`
+}
+
+func (s *session) claim(ctx context.Context, task string, purpose events.Purpose, term time.Duration) error {
+	switch purpose {
+	case events.PurposeWork, events.PurposeRecover, events.PurposeRelease:
+	default:
+		return fmt.Errorf("%w: --purpose %q, want work, recover or release", errUsage, purpose)
+	}
+	var same steady
+	done := claimed{Purpose: purpose}
+	var err error
+	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
+		if err := exists(state); err != nil {
+			return draft{}, err
+		}
+		world, err := s.measure(ctx, state)
+		if err != nil {
+			return draft{}, err
+		}
+		done.Fence, done.Attempt, done.World = state.Task.Fence+1, state.Task.Attempt().ID, world
+		return draft{payload: &events.Claim{Purpose: purpose, TermSeconds: int64(term / time.Second), World: world}, fence: done.Fence},
+			same.hold("the attempt or its lease", done.Attempt, contractDigest(state.Task), events.FormatFence(done.Fence))
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.bind(ctx, task); err != nil {
+		return fmt.Errorf("the lease is yours with fence %d, but this worktree is not bound: %w", done.Fence, err)
+	}
+	return s.wrote("lease", done, done.Ack, "claimed %s for %s: fence %d, for %v", task, string(purpose), done.Fence, term)
+}
+
+func newLeaseReleaseCommand(e *Env, f *flags) *cobra.Command {
+	var r events.Release
+	cmd := &cobra.Command{
+		Use: "release TASK --reason context|quota|shift|other", Short: "Give the lease back", Args: cobra.MaximumNArgs(1),
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			var same steady
+			ack, err := s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
+				if err := exists(state); err != nil {
+					return draft{}, err
+				}
+				l, err := lease(state.Task, a)
+				if err != nil {
+					return draft{}, err
+				}
+				return draft{payload: &r, fence: l.Fence}, same.hold("the lease", events.FormatFence(l.Fence))
+			})
+			if err != nil {
+				return err
+			}
+			return s.acked(ack, "released the lease of %s", task)
+		}),
+	}
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "context, quota, shift or other")
+	cmd.Flags().StringVar(&r.To, "to", "", "actor who alone may claim for one lease term")
+	cmd.Flags().StringVar(&r.Note, "note", "", "what the next one should know")
+	return writes(cmd, f)
+}
+
+func newLeaseRenewCommand(e *Env, f *flags) *cobra.Command {
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use: "renew TASK", Short: "Give the lease a full term again", Args: cobra.MaximumNArgs(1),
+		Long: "Send one heartbeat, or with --every one after another until a signal comes or the lease is lost. " +
+			"A lost lease ends with exit code 4: stop the work at once. Heartbeats are no events.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			if every < 0 {
+				return fmt.Errorf("%w: --every %v", errUsage, every)
+			}
+			return s.keepLease(ctx, task, every)
+		}),
+	}
+	cmd.Flags().DurationVar(&every, "every", 0, "go on, with this pause between heartbeats")
+	return cmd
+}
+
+// renewed is one line of lease renew.
+type renewed struct {
+	Task  string `json:"task"`
+	Fence uint64 `json:"fence"`
+}
+
+// renewLimit bounds the wait for the answer to one heartbeat.
+const renewLimit = 10 * time.Second
+
+func (s *session) keepLease(ctx context.Context, task string, every time.Duration) error {
+	a, err := s.author(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := s.existing(ctx, task)
+	if err != nil {
+		return err
+	}
+	l, err := lease(state.Task, a)
+	if err != nil {
+		return err
+	}
+	if err := s.renew(ctx, task, l.Fence, renewLimit); err != nil {
+		return fmt.Errorf("renew the lease of %s: %w", task, err)
+	}
+	if every == 0 {
+		return s.result("lease-renewed", renewed{task, l.Fence}, func(w *textWriter) { w.line("renewed the lease of %s, fence %d", task, l.Fence) })
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		err := s.renew(ctx, task, l.Fence, renewLimit)
+		if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Refused {
+			return fmt.Errorf("the lease of %s is lost: %w", task, err)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.note("the lease of %s was not renewed: %v", task, err) // the service may be back before the term ends
+		}
+	}
+}
