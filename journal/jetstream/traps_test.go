@@ -192,8 +192,12 @@ func TestForeignMessagesAreRead(t *testing.T) {
 	raw(nil, "no header")
 	raw(nats.Header{"x": {"1", "2"}, "X": {"3"}}, "repeated header")
 	raw(nil, "")
-	for _, status := range []string{"100", "404", "408", "409", "503", "400", "100"} {
+	for _, status := range []string{"100", "404", "408", "409", "503", "400"} {
 		raw(nats.Header{"Status": {status}, "Description": {"Consumer Deleted"}}, "")
+		raw(nil, "after "+status)
+	}
+	for _, status := range []string{"100", "404", "100"} { // and several, at the end
+		raw(nats.Header{"Status": {status}}, "")
 	}
 	for name, walk := range map[string]func(context.Context, events.Position, func(journal.Record) error) error{
 		"replay": f.j.Replay, "follow": f.j.Follow,
@@ -218,7 +222,7 @@ func TestForeignMessagesAreRead(t *testing.T) {
 		if h := got[3].Header; fmt.Sprint(h) != fmt.Sprint(map[string][]string{"x": {"1", "2"}, "X": {"3"}}) {
 			t.Errorf("%s: header %v", name, h)
 		}
-		if got[2].Header != nil || len(got[4].Data) != 0 || got[9].Header["Status"][0] != "503" {
+		if got[2].Header != nil || len(got[4].Data) != 0 || got[13].Header["Status"][0] != "503" {
 			t.Errorf("%s: records %+v", name, got)
 		}
 	}

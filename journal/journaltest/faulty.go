@@ -34,6 +34,8 @@ const (
 	// StoredInFlight: an earlier copy of the message is what was on its way;
 	// the answer is 10164 and the message is stored.
 	StoredInFlight
+	// Refused: the journal takes no message.
+	Refused
 	// Foreign: another writer's message takes the position first.
 	Foreign
 	// ForeignSameID: as Foreign, and it has the same id.
@@ -121,6 +123,8 @@ func (f *Faulty) Append(ctx context.Context, m journal.Message, e journal.Expect
 		return 0, &journal.ConflictError{Expect: e, InFlight: true}
 	case InFlight:
 		return 0, &journal.ConflictError{Expect: e, InFlight: true}
+	case Refused:
+		return 0, fmt.Errorf("append %s: %w: planned", m.ID, journal.ErrRefused)
 	case Foreign, ForeignSameID:
 		other := m
 		other.Data = append([]byte("other "), m.Data...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/deedledger/deed/events"
@@ -47,14 +48,9 @@ func testSettle(t *testing.T, open Open) {
 }
 
 func testAppendSettled(t *testing.T, open Open) {
-	many := make([]Fault, journal.AppendTries)
-	for i := range many {
-		many[i] = RequestLost
-	}
-	busy := make([]Fault, journal.AppendTries)
-	for i := range busy {
-		busy[i] = InFlight
-	}
+	many := slices.Repeat([]Fault{RequestLost}, journal.AppendTries)
+	busy := slices.Repeat([]Fault{InFlight}, journal.AppendTries)
+	refused := append([]Fault{RequestLost}, slices.Repeat([]Fault{Refused}, journal.AppendTries)...)
 	j := open()
 	last := events.Position(0)
 	for _, test := range []struct {
@@ -80,6 +76,10 @@ func testAppendSettled(t *testing.T, open Open) {
 		{"foreign first", []Fault{Foreign}, 0, journal.ErrConflict, true, 1},
 		{"foreign first, other bytes under our id", []Fault{ForeignSameID}, 0, journal.ErrConflict, true, 1},
 		{"request lost, then foreign", []Fault{RequestLost, Foreign}, 0, journal.ErrConflict, true, 2},
+		{"refused", []Fault{Refused}, 0, journal.ErrRefused, false, 1},
+		{"request lost, then refused", []Fault{RequestLost, Refused}, 0, nil, true, 3},
+		{"request late, then refused", []Fault{RequestLate, Refused}, 0, nil, true, 2},
+		{"request lost, then always refused", refused, 0, journal.ErrUnknown, false, journal.AppendTries},
 		{"always lost", many, 0, journal.ErrUnknown, false, journal.AppendTries},
 		{"ack lost, never readable", []Fault{AckLost}, journal.AppendTries, journal.ErrUnknown, true, journal.AppendTries},
 	} {
