@@ -70,7 +70,7 @@ func (s *session) claim(ctx context.Context, task string, purpose events.Purpose
 		}
 		done.Fence, done.Attempt, done.World = state.Task.Fence+1, state.Task.Attempt().ID, world
 		return draft{payload: &events.Claim{Purpose: purpose, TermSeconds: int64(term / time.Second), World: world}, fence: done.Fence},
-			same.hold("the attempt or its lease", done.Attempt, contractDigest(state.Task), events.FormatFence(done.Fence))
+			same.hold("the attempt or the contract", done.Attempt, contractDigest(state.Task))
 	})
 	if err != nil {
 		return err

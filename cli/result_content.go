@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/workspace"
+)
+
+// content is a result as git knows it: what nobody has to claim.
+type content struct {
+	result  events.Result // base, head, tree and authors
+	changes []workspace.Change
+}
+
+// readContent reads base..head of an open attempt and holds it against the
+// boundary: the same rules as the ledger's, and those that need the content
+// (links, submodules). Uncommitted changes inside the scope are refused: what
+// is handed over is a commit.
+func readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task, head string) (content, error) {
+	contract := t.Contract().Contract
+	base := t.Attempt().Snapshot.BaseCommit
+	bounds, err := boundaryOf(contract.Scope)
+	if err != nil {
+		return content{}, err
+	}
+	kept, err := contains(ctx, repo, head, base)
+	if err != nil {
+		return content{}, err
+	}
+	if !kept {
+		return content{}, refuseStale("result.recorded/base", "commit %s does not contain the attempt's base %s", head, base)
+	}
+	if err := checkCommitted(ctx, repo, bounds); err != nil {
+		return content{}, err
+	}
+	c := content{result: events.Result{Base: base, Head: head}}
+	if c.result.Tree, err = repo.Tree(ctx, head); err != nil {
+		return content{}, err
+	}
+	if c.changes, err = repo.Changes(ctx, base, head); err != nil {
+		return content{}, err
+	}
+	if len(c.changes) == 0 {
+		return content{}, refuse(ledger.CodeRule, "result.recorded/empty", "nothing differs between the attempt's base and %s", head)
+	}
+	if err := checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, head}); err != nil {
+		return content{}, err
+	}
+	c.result.Authors, err = authors(ctx, repo, base, head)
+	return c, err
+}
+
+// checkCommitted refuses uncommitted changes inside the scope.
+func checkCommitted(ctx context.Context, repo *workspace.Repo, bounds workspace.Boundary) error {
+	dirty, err := repo.Dirty(ctx)
+	if err != nil {
+		return err
+	}
+	var inside []string
+	for _, path := range dirty.Paths() {
+		if bounds.Allows(path) {
+			inside = append(inside, workspace.DisplayPath(path))
+		}
+	}
+	if len(inside) > 0 {
+		return refuse(ledger.CodeRule, "result.recorded/committed", "commit or drop first: %s", enumerate(inside))
+	}
+	return nil
+}
+
+// boundaryCheck is one change set and what it is held against.
+type boundaryCheck struct {
+	bounds   workspace.Boundary
+	changes  []workspace.Change
+	contract events.Contract
+	head     string
+}
+
+// checkBoundary refuses changes outside the boundary with CodeBoundary; the
+// text names each path and its rule.
+func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) error {
+	links, err := repo.Links(ctx, c.head)
+	if err != nil {
+		return err
+	}
+	var pinned []string
+	for _, item := range c.contract.Acceptance {
+		for _, check := range item.Checks {
+			for _, f := range check.Files {
+				raw, err := workspace.DecodePath(f.Path)
+				if err != nil {
+					return fmt.Errorf("read contract: check %s: %w", check.ID, err)
+				}
+				pinned = append(pinned, raw)
+			}
+		}
+	}
+	violations := c.bounds.Check(c.changes, pinned, links)
+	if len(violations) == 0 {
+		return nil
+	}
+	lines := make([]string, len(violations))
+	for i, v := range violations {
+		lines[i] = workspace.DisplayPath(v.Path) + ": " + string(v.Rule)
+		if v.Detail != "" {
+			lines[i] += " (" + v.Detail + ")"
+		}
+	}
+	return refuse(ledger.CodeBoundary, "boundary", "%s", enumerate(lines))
+}
+
+// enumerateLimit bounds how many entries a refusal names one by one.
+const enumerateLimit = 50
+
+// enumerate joins entries and says how many it leaves off.
+func enumerate(entries []string) string {
+	more := ""
+	if n := len(entries) - enumerateLimit; n > 0 {
+		entries, more = entries[:enumerateLimit], fmt.Sprintf("; and %d more", n)
+	}
+	return strings.Join(entries, "; ") + more
+}
+
+// authors returns the addresses of authors and committers in base..head,
+// sorted. Bytes that are no text, and addresses that are missing, show as
+// escapes and as the name in brackets.
+func authors(ctx context.Context, repo *workspace.Repo, base, head string) ([]string, error) {
+	people, err := repo.Authors(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, p := range people {
+		address := projections.Plain(p.Email, events.MaxLine/8)
+		if address == "" {
+			address = "<" + projections.Plain(p.Name, events.MaxLine/8) + ">"
+		}
+		list = append(list, address)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// mapChanges says for each change which acceptance items it serves. Without
+// arguments all changes serve the only item; a contract with more items needs
+// each path mapped.
+func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([]events.ChangedPath, error) {
+	maps, err := parseMaps(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(maps) == 0 && len(c.Acceptance) == 1 {
+		maps = []pathMap{{"**", []string{c.Acceptance[0].ID}}}
+	}
+	used := make([]bool, len(maps))
+	var unmapped []string
+	list := make([]events.ChangedPath, len(changes))
+	for i, change := range changes {
+		list[i] = events.ChangedPath{Path: workspace.EncodePath(change.Path), Status: string(change.Status)}
+		for n, m := range maps {
+			if m.matches(change.Path) {
+				used[n] = true
+				list[i].Acceptance = append(list[i].Acceptance, m.items...)
+			}
+		}
+		slices.Sort(list[i].Acceptance)
+		list[i].Acceptance = slices.Compact(list[i].Acceptance)
+		if len(list[i].Acceptance) == 0 {
+			unmapped = append(unmapped, workspace.DisplayPath(change.Path))
+		}
+	}
+	if len(unmapped) > 0 {
+		return nil, fmt.Errorf("%w: say with --map PATH=A1 which acceptance items these serve: %s", errUsage, enumerate(unmapped))
+	}
+	if n := slices.Index(used, false); n >= 0 {
+		return nil, fmt.Errorf("%w: --map %s matches no changed path", errUsage, plain(maps[n].pattern))
+	}
+	slices.SortFunc(list, func(a, b events.ChangedPath) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+// pathMap gives the changed paths that a pattern matches to acceptance items.
+type pathMap struct {
+	pattern string // a raw path, or a pattern of the workspace package
+	items   []string
+}
+
+func (m pathMap) matches(path string) bool {
+	return m.pattern == path || workspace.MatchPattern(m.pattern, path)
+}
+
+// parseMaps reads "PATH=A1,A2" arguments. The last "=" divides, since paths
+// may hold one and item names do not.
+func parseMaps(args []string) ([]pathMap, error) {
+	var maps []pathMap
+	for _, arg := range args {
+		n := strings.LastIndexByte(arg, '=')
+		if n <= 0 || n == len(arg)-1 {
+			return nil, fmt.Errorf("%w: --map %q, want PATH=A1,A2", errUsage, arg)
+		}
+		m := pathMap{arg[:n], strings.Split(arg[n+1:], ",")}
+		if m.pattern == "*" {
+			m.pattern = "**" // all paths, in folders too
+		}
+		if clean, err := workspace.CleanPath(m.pattern); err == nil {
+			m.pattern = clean
+		}
+		if slices.Contains(m.items, "") {
+			return nil, fmt.Errorf("%w: --map %q, want PATH=A1,A2", errUsage, arg)
+		}
+		maps = append(maps, m)
+	}
+	return maps, nil
+}
