@@ -43,9 +43,12 @@ func MaxSignatures(e events.Event) int {
 // exactly e, that every signature is good under the keys that lookup gives,
 // and that signkeyid is among them. It returns the signers.
 func VerifyEvent(e events.Event, lookup func(signer.KeyID) (signer.PublicKey, error)) ([]signer.KeyID, error) {
-	payload, signers, err := signer.Open(e.Envelope, events.PayloadType, MaxSignatures(e), lookup)
+	payload, signers, err := signer.Open(e.Envelope, events.PayloadType, signer.MaxEnvelopeBytes, lookup)
 	if err != nil {
 		return nil, fmt.Errorf("verify event %s: %w", e.ID, err)
+	}
+	if limit := MaxSignatures(e); len(signers) > limit {
+		return nil, fmt.Errorf("verify event %s: %w: %d signatures, at most %d", e.ID, signer.ErrEnvelopeForm, len(signers), limit)
 	}
 	if string(payload) != string(e.SigningPayload()) {
 		return nil, fmt.Errorf("verify event %s: %w: the signed digests are not those of the event", e.ID, signer.ErrSignature)

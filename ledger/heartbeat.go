@@ -11,6 +11,9 @@ import (
 // HeartbeatType is the DSSE payload type of a heartbeat.
 const HeartbeatType = "application/vnd.deed.heartbeat.v1+json"
 
+// maxHeartbeat bounds a sealed heartbeat, in bytes.
+const maxHeartbeat = 4 << 10
+
 // Heartbeat renews a lease. It is signed by the lease's key and is no event:
 // it lives in the writer's memory. Number must rise with every heartbeat of a
 // run, so that an old one does nothing.
@@ -36,13 +39,16 @@ func SealHeartbeat(h Heartbeat, key signer.Key) ([]byte, error) {
 // a [*Refusal] with CodeFence when that lease is not live: whoever gets it
 // must stop its work at once.
 func (w *Writer) Renew(ctx context.Context, envelope []byte) error {
-	payload, signers, err := signer.Open(envelope, HeartbeatType, 1, w.keys.Load().LookupAt(uint64(maxPosition)))
+	payload, signers, err := signer.Open(envelope, HeartbeatType, maxHeartbeat, w.keys.Load().LookupAt(uint64(maxPosition)))
 	if err != nil {
 		return refuse(CodeSignature, "heartbeat", "%v", err)
 	}
 	var h Heartbeat
 	if err := events.DecodeStrict(payload, &h); err != nil {
 		return refuse(CodeForm, "heartbeat", "%v", err)
+	}
+	if len(signers) != 1 {
+		return refuse(CodeSignature, "heartbeat", "%d signatures, want 1", len(signers))
 	}
 	h.signer = signers[0]
 	_, err = w.enqueue(&pending{ctx: ctx, renew: &h, reply: make(chan answer, 1)})
