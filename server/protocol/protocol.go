@@ -60,7 +60,7 @@ func SubjectQuery(name, query string) string { return "deed." + name + ".v1.quer
 // Reply is the answer to any request: exactly one member is present.
 type Reply struct {
 	Refusal *ledger.Refusal `json:"refusal,omitempty"`
-	Data    jsontext.Value  `json:"data,omitempty"`
+	Data    jsontext.Value  `json:"data,omitzero"`
 }
 
 // Submitted is the data of a reply to a submission.
