@@ -67,6 +67,7 @@ var sentinels = []struct {
 	{errPromise, outcome{ExitFatal, "keep the folder with --keep and read its log"}},
 	{errEffect, outcome{ExitEffect, "see deed effect list TASK; a person settles it: deed effect settle"}},
 	{errNotApplied, outcome{ExitUnavailable, "nothing was applied: the same command may try again"}},
+	{errCheck, outcome{ExitFatal, "the receipt is recorded: see what failed with deed task show TASK"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
@@ -101,6 +102,7 @@ var (
 	errAudit   = errors.New("audit failed")
 	errPromise = errors.New("a promise is broken")
 	errEffect  = errors.New("effect is not settled")
+	errCheck   = errors.New("a check failed")
 	errPending = errors.New("pending")
 	// errNotApplied says that a call is proven to have changed nothing.
 	errNotApplied = errors.New("nothing was applied")

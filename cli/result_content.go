@@ -127,6 +127,9 @@ func enumerate(entries []string) string {
 	return strings.Join(entries, "; ") + more
 }
 
+// addressLimit bounds an author's address, in characters.
+const addressLimit = 110
+
 // authors returns the addresses of authors and committers in base..head,
 // sorted. Bytes that are no text, and addresses that are missing, show as
 // escapes and as the name in brackets.
@@ -137,9 +140,9 @@ func authors(ctx context.Context, repo *workspace.Repo, base, head string) ([]st
 	}
 	var list []string
 	for _, p := range people {
-		address := projections.Plain(p.Email, events.MaxLine/8)
+		address := projections.Plain(p.Email, addressLimit)
 		if address == "" {
-			address = "<" + projections.Plain(p.Name, events.MaxLine/8) + ">"
+			address = "<" + projections.Plain(p.Name, addressLimit) + ">"
 		}
 		list = append(list, address)
 	}

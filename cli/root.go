@@ -50,7 +50,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand,
-		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newCancelCommand,
+		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand, newCancelCommand,
 	}
 }
 

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/runner"
+	"github.com/deedledger/deed/workspace"
+	"github.com/spf13/cobra"
+)
+
+// newReceiptCommand builds "deed receipt".
+func newReceiptCommand(e *Env, f *flags) *cobra.Command {
+	cmd := &cobra.Command{Use: "receipt", Short: "Prove what was delivered"}
+	var url string
+	run := &cobra.Command{
+		Use: "run TASK", Short: "Run the contract's checks on the result and record the outcome", Args: cobra.MaximumNArgs(1),
+		Long: "Run each pinned check on a clean checkout of exactly the result's commit, and record what it proved.\n\n" +
+			"The ledger is asked first whether it would take a receipt from you; --dry-run asks no more than that and runs nothing. " +
+			"Exit code 0: all checks passed; 1: one failed; 8: one proved nothing. The receipt is recorded in all three cases.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			return s.runReceipt(ctx, task, url)
+		}),
+	}
+	run.Flags().StringVar(&url, "run-url", "", "where the run can be looked at")
+	cmd.AddCommand(writes(run, f))
+	return cmd
+}
+
+// receiptDone is the result of receipt run.
+type receiptDone struct {
+	ledger.Ack
+	InputDigest string                `json:"inputDigest"`
+	Assurance   string                `json:"assurance"`
+	Checks      []events.CheckOutcome `json:"checks"`
+	State       projections.State     `json:"state"` // of the task, afterwards
+}
+
+func (s *session) runReceipt(ctx context.Context, task, url string) error {
+	b := &receiptBuilder{session: s, url: url}
+	ack, err := s.askReceipt(ctx, task, b)
+	if err != nil {
+		return err
+	}
+	if s.flags.dryRun {
+		return s.acked(ack, "")
+	}
+	repo, err := workspace.Open(ctx, s.env.Dir)
+	if err != nil {
+		return err
+	}
+	result, checks, err := b.plan()
+	if err != nil {
+		return err
+	}
+	report, err := runner.Verify(ctx, repo, result.Head, checks, s.childEnv())
+	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
+		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, result.Head)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("verify: %w", context.Cause(ctx)) // what was cut short proves nothing
+	}
+	if report.Tree != result.Tree {
+		return refuse(ledger.CodeRule, "receipt.recorded/tree", "commit %s has tree %s, the result says %s", result.Head, report.Tree, result.Tree)
+	}
+	b.report = report
+	if ack, err = s.append(ctx, task, b.decide(ctx)); err != nil {
+		return err
+	}
+	done := receiptDone{Ack: ack, InputDigest: b.receipt.InputDigest, Assurance: b.receipt.Verifier.Assurance, Checks: b.receipt.Checks}
+	if after, err := s.task(ctx, task); err == nil {
+		done.State = after.Task.State
+	}
+	if err := s.result("receipt", done, func(w *textWriter) { showReceipt(w, task, done) }); err != nil {
+		return err
+	}
+	return receiptVerdict(done.Checks)
+}
+
+// askReceipt asks the ledger, without writing, whether it would take a
+// receipt of this author on the current result, before checks take their time.
+func (s *session) askReceipt(ctx context.Context, task string, b *receiptBuilder) (ledger.Ack, error) {
+	dryRun := s.flags.dryRun
+	s.flags.dryRun = true
+	defer func() { s.flags.dryRun = dryRun }()
+	return s.append(ctx, task, b.decide(ctx))
+}
+
+// showReceipt writes a receipt for people.
+func showReceipt(w *textWriter, task string, done receiptDone) {
+	rows := make([][]string, len(done.Checks))
+	for i, c := range done.Checks {
+		rows[i] = []string{c.Acceptance, c.ID, string(c.Outcome), string(c.Class), c.Rule, fmt.Sprintf("%d ms", c.DurationMS)}
+	}
+	w.table([]string{"ITEM", "CHECK", "OUTCOME", "CLASS", "RULE", "TOOK"}, rows)
+	w.acked(done.Ack, "recorded the receipt for %s (%s), input %s; now %s", task, done.Assurance, done.InputDigest, done.State)
+}
+
+// receiptVerdict returns the error that gives a recorded receipt its exit
+// code, nil when every check passed.
+func receiptVerdict(checks []events.CheckOutcome) error {
+	open := false
+	for _, c := range checks {
+		switch c.Outcome {
+		case events.OutcomeFail:
+			return told{fmt.Errorf("%w: check %s of item %s", errCheck, c.ID, c.Acceptance)}
+		case events.OutcomePass:
+		default:
+			open = true
+		}
+	}
+	if open {
+		return told{fmt.Errorf("%w: a check proved nothing: mend what it needs and run it again", errPending)}
+	}
+	return nil
+}
