@@ -72,6 +72,7 @@ var sentinels = []struct {
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
 	{context.DeadlineExceeded, outcome{ExitTimeout, "try again with more time"}},
+	{context.Canceled, outcome{ExitUnavailable, "it was interrupted: try again"}},
 	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME"}},
 	{server.ErrLedgerExists, outcome{ExitState, "choose another folder with --dir"}},
 	{server.ErrOtherLedger, outcome{ExitIntegrity, "the folder's files do not belong together"}},
@@ -92,6 +93,8 @@ var sentinels = []struct {
 	{events.ErrUnknownType, outcome{ExitUsage, "deed event schema lists the types"}},
 	{journal.ErrCorrupt, outcome{ExitIntegrity, "deed audit verify names the first bad event"}},
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
+	{evidence.ErrHeadLog, outcome{ExitIntegrity, "the file of retained heads is damaged: keep it, it is evidence"}},
+	{fs.ErrExist, outcome{ExitState, "choose another name: a file that holds a key is never replaced"}},
 	{fs.ErrNotExist, outcome{ExitNotFound, ""}},
 	{exec.ErrNotFound, outcome{ExitNotFound, "install the program, or set PATH"}},
 }
@@ -122,6 +125,9 @@ func classify(err error) outcome {
 		if o, ok := refusals[r.Code]; ok {
 			return o
 		}
+	}
+	if c, ok := errors.AsType[*childError](err); ok {
+		return outcome{c.exit, "see its log above; deed serve shows it as it comes"}
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.is) {

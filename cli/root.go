@@ -48,6 +48,7 @@ func New(e *Env) *cobra.Command {
 // commands lists the subcommands in the order of the help.
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
+		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand,
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand, newCancelCommand,

@@ -73,7 +73,7 @@ func (s *session) open() (*server.Folder, error) {
 // ledgerDir returns the ledger folder: --dir, DEED_DIR, or the context's.
 func (s *session) ledgerDir() (string, error) {
 	if dir := first(s.flags.dir, s.env.Getenv("DEED_DIR")); dir != "" {
-		return dir, nil
+		return s.abs(dir), nil
 	}
 	c, err := s.currentContext()
 	if err != nil {
@@ -108,6 +108,12 @@ func (s *session) dial() (*client.Client, error) {
 			return nil, fmt.Errorf("connect to ledger %s in %s: %w", f.Ledger, f.Dir, errNoService)
 		}
 		return nil, err
+	}
+	// Whoever listens where a dead service did must not see the credential.
+	if alive, err := f.InUse(); err != nil {
+		return nil, err
+	} else if !alive {
+		return nil, fmt.Errorf("connect to ledger %s in %s: %w: the last one, process %d, was killed", f.Ledger, f.Dir, errNoService, running.PID)
 	}
 	credential, err := f.Credential()
 	if err != nil {
@@ -181,7 +187,7 @@ func (s *session) signingKey() (signer.Key, error) {
 // --passphrase-file names, else on a terminal.
 func (s *session) passphrase(path string) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if file := first(s.flags.passphrase, s.env.Getenv("DEED_PASSPHRASE_FILE")); file != "" {
+		if file := s.passphraseFile(); file != "" {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("read passphrase: %w", err)
@@ -193,6 +199,10 @@ func (s *session) passphrase(path string) func() ([]byte, error) {
 		}
 		return s.env.Prompt("Passphrase for " + plain(path) + ": ")
 	}
+}
+
+func (s *session) passphraseFile() string {
+	return first(s.flags.passphrase, s.env.Getenv("DEED_PASSPHRASE_FILE"))
 }
 
 // author is who signs: a key and the actor that the registry gives it to.

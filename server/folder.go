@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/journal/jetstream/embedded"
 	"github.com/deedledger/deed/signer"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -99,6 +100,10 @@ func (f Folder) Running() (Running, error) {
 	}
 	return r, err
 }
+
+// InUse reports whether a process has the folder's history open: a service, or
+// a [Reader]. It ends with that process, however it ends.
+func (f Folder) InUse() (bool, error) { return embedded.InUse(f.StoreDir()) }
 
 // Credential reads the clients' connection credential.
 func (f Folder) Credential() (Credential, error) {

@@ -69,9 +69,6 @@ func Create(ctx context.Context, o Options, name string, genesis func(service si
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return fail(err)
-	}
 	key, err := signer.GenerateKey(o.Random)
 	if err != nil {
 		return fail(err)
@@ -79,6 +76,9 @@ func Create(ctx context.Context, o Options, name string, genesis func(service si
 	// The genesis is built first: a refusal of its signer leaves no trace.
 	first, err := genesis(key.Public())
 	if err != nil {
+		return fail(err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fail(err)
 	}
 	if err := errors.Join(signer.WriteKeyFile(f.KeyPath(), key, nil), f.newCredential(o.Random, embedded.ClientUser)); err != nil {

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/deedledger/deed/server"
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+)
+
+// listenDefault is where a service listens: a free port for this machine only.
+const listenDefault = "127.0.0.1:0"
+
+// newServeCommand builds "deed serve".
+func newServeCommand(e *Env, f *flags) *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the ledger's service in the foreground", Args: cobra.NoArgs,
+		Long: `Run the service of a ledger until SIGINT or SIGTERM. It verifies the whole history
+first, then prints where it listens, and logs to stderr. deed up does the same in the
+background. Only one service can run on a folder.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen) }),
+	}
+	cmd.Flags().StringVar(&listen, "listen", listenDefault, "loopback address; port 0 takes a free one")
+	return cmd
+}
+
+// served says where a service runs.
+type served struct {
+	Ledger   string `json:"ledger"`
+	Identity string `json:"identity"`
+	Dir      string `json:"dir"`
+	URL      string `json:"url"`
+	PID      int    `json:"pid"`
+	// Started says that this command started it.
+	Started bool `json:"started"`
+}
+
+func (s *session) serve(ctx context.Context, listen string) error {
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	log := slog.New(tint.NewHandler(s.env.Stderr, &tint.Options{TimeFormat: time.RFC3339, NoColor: !s.env.Terminal}))
+	o := s.serviceOptions(f.Dir)
+	o.Listen, o.Log = listen, log
+	local, err := server.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	where := served{Ledger: f.Ledger, Identity: f.Identity, Dir: f.Dir, URL: local.URL(), PID: s.env.PID, Started: true}
+	err = s.result("service", where, func(w *textWriter) { w.line("ledger %s at %s", where.Ledger, where.URL) })
+	if err != nil {
+		return errors.Join(err, local.Close())
+	}
+	log.Info("service started")
+	<-ctx.Done()
+	log.Info("service stops")
+	return local.Close()
+}
