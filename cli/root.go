@@ -51,7 +51,8 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand,
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand,
-		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand, newCancelCommand,
+		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand,
+		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
 	}
 }
 

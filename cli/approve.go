@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/workspace"
+	"github.com/spf13/cobra"
+)
+
+// verdict is a reviewer's yes or no as the command line says it.
+type verdict struct {
+	word    string // approve or reject
+	packet  string // digest of the packet that was read
+	note    string
+	defects []events.Defect
+}
+
+// packetHelp says what --packet is for.
+const packetHelp = "digest of the review packet that you read: refused as stale when it is another one by now; see deed packet review"
+
+// newApproveCommand builds "deed approve".
+func newApproveCommand(e *Env, f *flags) *cobra.Command {
+	v := verdict{word: "approve"}
+	cmd := &cobra.Command{
+		Use: "approve TASK", Short: "Approve exactly the current result as a reviewer", Args: cobra.MaximumNArgs(1),
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			return s.review(ctx, args, v)
+		}),
+	}
+	cmd.Flags().StringVar(&v.packet, "packet", "", packetHelp)
+	cmd.Flags().StringVar(&v.note, "note", "", "a remark")
+	return writes(cmd, f)
+}
+
+// newRejectCommand builds "deed reject".
+func newRejectCommand(e *Env, f *flags) *cobra.Command {
+	v := verdict{word: "reject"}
+	var defects []string
+	cmd := &cobra.Command{
+		Use: "reject TASK --defect SEVERITY:ITEM:PATH:TEXT", Short: "Reject the current result as a reviewer", Args: cobra.MaximumNArgs(1),
+		Long: "Reject the current result and name at least one defect.\n\n" +
+			"SEVERITY is low, medium, high or critical; ITEM and PATH may be empty: --defect 'high:A1::the case of zero is missing'.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			v := v
+			for _, text := range defects {
+				d, err := parseDefect(text)
+				if err != nil {
+					return err
+				}
+				v.defects = append(v.defects, d)
+			}
+			if len(v.defects) == 0 {
+				return fmt.Errorf("%w: a rejection names at least one --defect SEVERITY:ITEM:PATH:TEXT", errUsage)
+			}
+			return s.review(ctx, args, v)
+		}),
+	}
+	cmd.Flags().StringArrayVar(&defects, "defect", nil, "SEVERITY:ITEM:PATH:TEXT")
+	cmd.Flags().StringVar(&v.packet, "packet", "", packetHelp)
+	cmd.Flags().StringVar(&v.note, "note", "", "a remark")
+	return writes(cmd, f)
+}
+
+// parseDefect reads "SEVERITY:ITEM:PATH:TEXT".
+func parseDefect(text string) (events.Defect, error) {
+	part := strings.SplitN(text, ":", 4)
+	if len(part) != 4 || strings.TrimSpace(part[3]) == "" {
+		return events.Defect{}, fmt.Errorf("%w: --defect %q, want SEVERITY:ITEM:PATH:TEXT", errUsage, text)
+	}
+	d := events.Defect{Severity: part[0], Acceptance: part[1], Text: strings.TrimSpace(part[3])}
+	if part[2] != "" {
+		path, err := workspace.CleanPath(part[2])
+		if err != nil {
+			return events.Defect{}, fmt.Errorf("%w: --defect %q: %w", errUsage, text, err)
+		}
+		d.Path = workspace.EncodePath(path)
+	}
+	return d, nil
+}
+
+// reviewed is the result of approve and reject.
+type reviewed struct {
+	ledger.Ack
+	Verdict string `json:"verdict"`
+	Result  string `json:"result"`
+	Head    string `json:"head"`
+	Tree    string `json:"tree"`
+	Packet  string `json:"packet"`
+}
+
+// review appends a verdict on the current contract, result, head and tree. It
+// names the digest of the review packet of the same moment.
+func (s *session) review(ctx context.Context, args []string, v verdict) error {
+	task, err := s.taskArg(ctx, args)
+	if err != nil {
+		return err
+	}
+	var same steady
+	var done reviewed
+	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
+		if err := exists(state); err != nil {
+			return draft{}, err
+		}
+		c, r := state.Task.Contract(), state.Task.Result
+		if c == nil || r == nil {
+			return draft{}, refuseState("approval.recorded", "task %s has no result to review", task)
+		}
+		packet, err := s.client.Packet(ctx, protocol.Ask{Task: task, Packet: "review", Actor: a.actor.Name, Role: events.RoleReviewer})
+		if err != nil {
+			return draft{}, err
+		}
+		if v.packet != "" && v.packet != packet.Digest {
+			return draft{}, refuseStale("approval.recorded/packet", "the review packet is %s by now, not the one that you read: deed packet review %s", packet.Digest, task)
+		}
+		done.Verdict, done.Result, done.Head, done.Tree, done.Packet = v.word, r.Hash, r.Data.Head, r.Data.Tree, packet.Digest
+		return draft{payload: &events.Approval{
+			Verdict: v.word, Contract: c.Digest, Result: r.Hash, Head: r.Data.Head, Tree: r.Data.Tree,
+			Packet: packet.Digest, Defects: v.defects, Note: v.note,
+		}}, same.hold("the result or what is known about it", c.Digest, r.Hash, packet.Digest)
+	})
+	if err != nil {
+		return err
+	}
+	past := map[string]string{"approve": "approved", "reject": "rejected"}[v.word]
+	return s.wrote("approval", done, done.Ack, "%s %s: head %s, tree %s, packet %s", past, task, done.Head, done.Tree, done.Packet)
+}

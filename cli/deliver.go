@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/workspace"
+	"github.com/spf13/cobra"
+)
+
+// newDeliverCommand builds "deed deliver".
+func newDeliverCommand(e *Env, f *flags) *cobra.Command {
+	var rev string
+	cmd := &cobra.Command{
+		Use: "deliver TASK", Short: "Record that the approved tree is on the target", Args: cobra.MaximumNArgs(1),
+		Long: "Record that the approved tree is on the contract's target branch, as git in this worktree shows it.\n\n" +
+			"The tip of the branch counts, or --commit, which must be in the branch's history. Its tree must be the approved one.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			return s.deliver(ctx, task, rev)
+		}),
+	}
+	cmd.Flags().StringVar(&rev, "commit", "", "commit on the target that has the approved tree; default its tip")
+	return writes(cmd, f)
+}
+
+// delivered is the result of deliver.
+type delivered struct {
+	ledger.Ack
+	Target string `json:"target"`
+	Commit string `json:"commit"`
+	Tree   string `json:"tree"`
+}
+
+func (s *session) deliver(ctx context.Context, task, rev string) error {
+	var same steady
+	var done delivered
+	var err error
+	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
+		if err := exists(state); err != nil {
+			return draft{}, err
+		}
+		c, r := state.Task.Contract(), state.Task.Result
+		if c == nil || r == nil {
+			return draft{}, refuseState("delivery.recorded", "task %s has no result to deliver", task)
+		}
+		done.Target = c.Contract.Target
+		if done.Commit, done.Tree, err = s.onTarget(ctx, done.Target, rev); err != nil {
+			return draft{}, err
+		}
+		if done.Tree != r.Data.Tree {
+			return draft{}, refuse(ledger.CodeRule, "delivery.recorded/tree", "commit %s on %s has tree %s, the result's is %s", done.Commit, done.Target, done.Tree, r.Data.Tree)
+		}
+		return draft{payload: &events.Delivery{Contract: c.Digest, Result: r.Hash, Target: done.Target, Commit: done.Commit, Tree: done.Tree}},
+			same.hold("the result or the target", c.Digest, r.Hash, done.Commit)
+	})
+	if err != nil {
+		return err
+	}
+	return s.wrote("delivery", done, done.Ack, "delivered %s: commit %s on %s", task, done.Commit, done.Target)
+}
+
+// onTarget returns the commit that a delivery names, and its tree, after git
+// showed that it is on the target branch.
+func (s *session) onTarget(ctx context.Context, target, rev string) (commit, tree string, err error) {
+	repo, err := workspace.Open(ctx, s.env.Dir)
+	if err != nil {
+		return "", "", err
+	}
+	tip, err := targetTip(ctx, repo, target)
+	if errors.Is(err, workspace.ErrUnknownRevision) {
+		return "", "", fmt.Errorf("%w: there is no branch %s here, nor at origin", errMissing, target)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	commit = tip
+	if rev != "" {
+		if commit, err = repo.ResolveCommit(ctx, rev); err != nil {
+			return "", "", err
+		}
+		on, err := contains(ctx, repo, tip, commit)
+		if err != nil {
+			return "", "", err
+		}
+		if !on {
+			return "", "", refuse(ledger.CodeRule, "delivery.recorded/target", "commit %s is not on %s", commit, target)
+		}
+	}
+	tree, err = repo.Tree(ctx, commit)
+	return commit, tree, err
+}
