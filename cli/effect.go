@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -132,20 +129,11 @@ func (s *session) readEffectFlags(ctx context.Context, c *call, ef *effectFlags)
 // maxProbeFile bounds the file of a probe's arguments, in bytes.
 const maxProbeFile = 64 << 10
 
-// readProbe reads a probe's argument list from a file, relative to the working
-// directory.
+// readProbe reads a probe's argument list from a file.
 func (s *session) readProbe(name string) (argv []string, err error) {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.env.Dir, name)
-	}
-	file, err := os.Open(name)
+	text, err := s.readInput(name, maxProbeFile)
 	if err != nil {
-		return nil, fmt.Errorf("read probe: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxProbeFile))
-	if err != nil {
-		return nil, fmt.Errorf("read probe: %w", err)
+		return nil, err
 	}
 	if err := json.Unmarshal(text, &argv); err != nil || len(argv) == 0 {
 		return nil, fmt.Errorf("%w: --probe-file %s holds no JSON array of arguments", errUsage, name)

@@ -291,7 +291,9 @@ func (s *stage) accept() {
 }
 
 // work claims a work lease.
-func (s *stage) work(actor string) { s.cmd(actor, "lease", "claim", task, "--purpose", "work", "--term", "1m").succeeds() }
+func (s *stage) work(actor string) {
+	s.cmd(actor, "lease", "claim", task, "--purpose", "work", "--term", "1m").succeeds()
+}
 
 // interrupt ends the live lease as a controller may.
 func (s *stage) interrupt() {
@@ -400,4 +402,3 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
-
