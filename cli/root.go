@@ -48,7 +48,7 @@ func New(e *Env) *cobra.Command {
 // commands lists the subcommands in the order of the help.
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
-		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand,
+		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand,
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand,

@@ -73,7 +73,8 @@ func raced() bool {
 //	killservice FOLDER       SIGKILL the service of a ledger folder, wait for its end
 //	jsonout                  every line of stdout is one deed.cli/v1 object
 //
-// Each script has its own DEED_HOME, and git sees no configuration but its own.
+// Each script has its own DEED_HOME, and git sees no configuration but its own. $ESC
+// is text that would turn a terminal red and its letters around.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -82,7 +83,7 @@ func TestScript(t *testing.T) {
 			bin := os.Getenv(binDirVariable)
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			for name, value := range map[string]string{
-				"DEED_HOME": home, "HOME": env.WorkDir, "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8",
+				"DEED_HOME": home, "HOME": env.WorkDir, "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8", "ESC": "\x1b[31m\u202e",
 				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
 				"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
 				"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.org", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",

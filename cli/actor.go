@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/spf13/cobra"
+)
+
+// invitation is what "deed actor invite" is asked for.
+type invitation struct {
+	kind      string
+	principal string
+	roles     []string
+	git       []string
+	expires   time.Duration
+}
+
+// invited is the data of "deed actor invite".
+type invited struct {
+	ledger.Ack
+	Actor string `json:"actor"`
+	// Token is shown here and nowhere else; absent on a dry run.
+	Token   string `json:"token,omitzero"`
+	Expires string `json:"expires,omitzero"`
+}
+
+// tokenBytes is the randomness of an invitation's token.
+const tokenBytes = 32
+
+// newActorCommand builds "deed actor".
+func newActorCommand(e *Env, f *flags) *cobra.Command {
+	cmd := &cobra.Command{Use: "actor", Short: "Invite, claim, list and revoke actors"}
+	list := &cobra.Command{
+		Use: "list", Short: "List the ledger's actors", Args: cobra.NoArgs,
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listActors(ctx) }),
+	}
+	cmd.AddCommand(newActorInviteCommand(e, f), newActorClaimCommand(e, f), list, newActorRevokeCommand(e, f))
+	return cmd
+}
+
+func newActorInviteCommand(e *Env, f *flags) *cobra.Command {
+	var o invitation
+	cmd := &cobra.Command{
+		Use: "invite ACTOR --kind KIND --principal P --roles R,…", Short: "Invite an actor", Args: cobra.ExactArgs(1),
+		Long: `Invite an actor: its name, what it may do, and who is answerable for it. The token is
+printed once; whoever has it can claim the name with a key of their own. The ledger
+keeps its digest alone. Inviting again replaces an invitation that is not claimed.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.invite(ctx, args[0], o) }),
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.kind, "kind", "", "agent, ci or human")
+	fs.StringVar(&o.principal, "principal", "", "person or CI identity that is answerable")
+	fs.StringSliceVar(&o.roles, "roles", nil, "what the actor may be asked to do")
+	fs.StringArrayVar(&o.git, "git", nil, "e-mail address under which the actor commits; may be repeated")
+	fs.DurationVar(&o.expires, "expires", 0, "how long the invitation is good, such as 24h; 0 for ever")
+	return writes(cmd, f)
+}
+
+func newActorClaimCommand(e *Env, f *flags) *cobra.Command {
+	var token, file string
+	cmd := &cobra.Command{
+		Use: "claim ACTOR --token-file FILE", Short: "Claim an invitation with a key", Args: cobra.ExactArgs(1),
+		Long: `Claim an invitation: the key of --key or --as, else the one named like the actor,
+becomes the actor's. Other users of the machine can see what --token is given;
+--token-file does not show it, and - reads standard input.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			if (token == "") == (file == "") {
+				return fmt.Errorf("%w: give one of --token and --token-file", errUsage)
+			}
+			if file != "" {
+				text, err := s.readInput(file, events.MaxLine)
+				if err != nil {
+					return err
+				}
+				token = strings.TrimSpace(string(text))
+			}
+			return s.claimName(ctx, args[0], token)
+		}),
+	}
+	cmd.Flags().StringVar(&token, "token", "", "the invitation's token")
+	cmd.Flags().StringVar(&file, "token-file", "", "file with the invitation's token")
+	return writes(cmd, f)
+}
+
+func newActorRevokeCommand(e *Env, f *flags) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revoke ACTOR --reason R", Short: "Revoke an actor for ever", Args: cobra.ExactArgs(1),
+		Long: `Revoke an actor: from this position on none of its keys signs anything, and it gets
+none again. What it signed before stays valid.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			var held steady
+			ack, err := s.appendRegistry(ctx, s.author, func(a author) (events.Payload, error) {
+				if err := steadyActor(&held, &a.registry, args[0]); err != nil {
+					return nil, err
+				}
+				return &events.Revocation{Actor: args[0], Reason: reason}, nil
+			})
+			if err != nil {
+				return err
+			}
+			return s.acked(ack, "%s is revoked", args[0])
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
+	return writes(cmd, f)
+}
+
+func (s *session) invite(ctx context.Context, name string, o invitation) error {
+	roles, err := parseRoles(o.roles)
+	if err != nil {
+		return err
+	}
+	if o.expires < 0 {
+		return fmt.Errorf("%w: --expires %s is in the past", errUsage, o.expires)
+	}
+	secret := make([]byte, tokenBytes)
+	if _, err := io.ReadFull(s.env.Random, secret); err != nil {
+		return fmt.Errorf("make token: %w", err)
+	}
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	git := slices.Compact(slices.Sorted(slices.Values(o.git)))
+	d := &events.Invitation{
+		Actor: name, Kind: events.Kind(o.kind), Principal: o.principal, Roles: roles, GitIdentities: git,
+		TokenHash: events.Sum([]byte(token)).String(),
+	}
+	if o.expires > 0 {
+		d.Expires = events.FormatTime(s.env.Now().Add(o.expires))
+	}
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("invite %s: %w", name, err)
+	}
+	var held steady
+	ack, err := s.appendRegistry(ctx, s.author, func(a author) (events.Payload, error) {
+		return d, steadyActor(&held, &a.registry, name)
+	})
+	if err != nil {
+		return err
+	}
+	data := invited{Ack: ack, Actor: name, Expires: d.Expires}
+	if !ack.DryRun {
+		data.Token = token
+	}
+	return s.wrote("invitation", data, ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE", name, token, name)
+}
+
+func (s *session) claimName(ctx context.Context, name, token string) error {
+	if !events.ValidActor(name) {
+		return fmt.Errorf("%w: %q is no actor name", errUsage, name)
+	}
+	if s.flags.as == "" && s.flags.keyFile == "" && s.env.Getenv("DEED_KEY") == "" && s.env.Getenv("DEED_AS") == "" {
+		s.flags.as = name
+	}
+	key, err := s.signingKey()
+	if err != nil {
+		if errors.Is(err, errMissing) || errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w %s", err, name)
+		}
+		return err
+	}
+	who := func(ctx context.Context) (author, error) {
+		g, err := s.registry(ctx)
+		if err != nil {
+			return author{}, err
+		}
+		a := g.Actor(name)
+		if a == nil {
+			return author{}, fmt.Errorf("%w: %q has no invitation: an admin makes one with deed actor invite", errMissing, name)
+		}
+		return author{key: key, actor: a, registry: *g}, nil
+	}
+	var held steady
+	ack, err := s.appendRegistry(ctx, who, func(a author) (events.Payload, error) {
+		return &events.KeyClaim{Actor: name, Key: key.Public().String(), Token: token}, steadyActor(&held, &a.registry, name)
+	})
+	if err != nil {
+		return err
+	}
+	return s.acked(ack, "key %s is %s's now", string(key.ID()), name)
+}
+
+func (s *session) listActors(ctx context.Context) error {
+	g, err := s.registry(ctx)
+	if err != nil {
+		return err
+	}
+	return s.result("actors", g.Actors, func(w *textWriter) {
+		rows := make([][]string, len(g.Actors))
+		for i, a := range g.Actors {
+			roles := make([]string, len(a.Roles))
+			for j, r := range a.Roles {
+				roles[j] = string(r)
+			}
+			rows[i] = []string{a.Name, string(a.Kind), a.Principal, strings.Join(roles, ","), actorStatus(a), strings.Join(a.GitIdentities, ",")}
+		}
+		w.table([]string{"ACTOR", "KIND", "PRINCIPAL", "ROLES", "STATUS", "GIT"}, rows)
+	})
+}
+
+// actorStatus says where an actor stands.
+func actorStatus(a *projections.Actor) string {
+	switch {
+	case a.Revoked != 0:
+		return fmt.Sprintf("revoked at %d", a.Revoked)
+	case a.TokenHash != "" && a.Expires != "":
+		return "invited until " + a.Expires
+	case a.TokenHash != "":
+		return "invited"
+	}
+	return "active"
+}

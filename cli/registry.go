@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+)
+
+// registry reads the ledger's actors and keys.
+func (s *session) registry(ctx context.Context) (*projections.Registry, error) {
+	c, err := s.dial()
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &g.Registry, nil
+}
+
+// appendRegistry is append for the registry: after a lost race decide sees the
+// new registry and must refuse when what it names has changed. who finds the
+// author: for everything but a claim that is s.author.
+func (s *session) appendRegistry(ctx context.Context, who func(context.Context) (author, error), decide func(author) (events.Payload, error)) (ledger.Ack, error) {
+	for try := 1; ; try++ {
+		a, err := who(ctx)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		p, err := decide(a)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		e, err := s.registryEvent(&a.registry, a, p)
+		if err != nil {
+			return ledger.Ack{}, err
+		}
+		ack, err := s.client.Submit(ctx, e, s.flags.dryRun)
+		if r, ok := errors.AsType[*ledger.Refusal](err); !ok || r.Class != ledger.Conflict || try == appendTries {
+			return ack, err
+		}
+	}
+}
+
+// steadyActor holds what the registry says of an actor, so that a command
+// decides again only while nobody else changed it.
+func steadyActor(held *steady, g *projections.Registry, name string) error {
+	a := g.Actor(name)
+	if a == nil {
+		return held.hold("actor "+name, "")
+	}
+	return held.hold("actor "+name, name, a.TokenHash, fmt.Sprint(a.Since, a.Revoked, len(a.Keys)))
+}
