@@ -31,7 +31,7 @@ func newEscalateCommand(e *Env, f *flags) *cobra.Command {
 				if l := state.Task.Lease; l != nil && l.Actor == a.actor.Name {
 					d.fence = l.Fence
 				}
-				return d, same.hold("the task's state", state.Task.State.String(), events.FormatFence(state.Task.Fence+1))
+				return d, same.hold("the task's state", state.Task.State.String(), events.FormatFence(state.Task.Fence))
 			})
 			if err != nil {
 				return err
