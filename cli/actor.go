@@ -152,7 +152,9 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	if !ack.DryRun {
 		data.Token = token
 	}
-	return s.wrote("invitation", data, ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE", name, token, name)
+	return s.result("invitation", data, func(w *textWriter) {
+		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE", name, token, name)
+	})
 }
 
 func (s *session) claimName(ctx context.Context, name, token string) error {

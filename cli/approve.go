@@ -127,5 +127,7 @@ func (s *session) review(ctx context.Context, args []string, v verdict) error {
 		return err
 	}
 	past := map[string]string{"approve": "approved", "reject": "rejected"}[v.word]
-	return s.wrote("approval", done, done.Ack, "%s %s: head %s, tree %s, packet %s", past, task, done.Head, done.Tree, done.Packet)
+	return s.result("approval", done, func(w *textWriter) {
+		w.acked(done.Ack, "%s %s: head %s, tree %s, packet %s", past, task, done.Head, done.Tree, done.Packet)
+	})
 }

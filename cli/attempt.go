@@ -82,7 +82,9 @@ func (s *session) openAttempt(ctx context.Context, task, id string, o snapshotOp
 	if err := s.bind(ctx, task); err != nil {
 		return fmt.Errorf("attempt %s is open, but this worktree is not bound: %w", done.Attempt, err)
 	}
-	return s.wrote("attempt", done, done.Ack, "opened attempt %s of %s from base %s", done.Attempt, task, done.Snapshot.BaseCommit)
+	return s.result("attempt", done, func(w *textWriter) {
+		w.acked(done.Ack, "opened attempt %s of %s from base %s", done.Attempt, task, done.Snapshot.BaseCommit)
+	})
 }
 
 // freeAttempt returns the first of a1, a2, … that no attempt of the task has.

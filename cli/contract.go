@@ -111,7 +111,9 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 	if err != nil {
 		return err
 	}
-	return s.wrote("contract-proposed", done, done.Ack, "proposed version %d of the contract of %s, digest %s", done.Version, task, done.Digest)
+	return s.result("contract-proposed", done, func(w *textWriter) {
+		w.acked(done.Ack, "proposed version %d of the contract of %s, digest %s", done.Version, task, done.Digest)
+	})
 }
 
 func newContractAcceptCommand(e *Env, f *flags) *cobra.Command {
@@ -160,7 +162,9 @@ func (s *session) accept(ctx context.Context, task string, version int64, digest
 	if err != nil {
 		return err
 	}
-	return s.wrote("contract-accepted", done, done.Ack, "accepted version %d of the contract of %s", done.Version, task)
+	return s.result("contract-accepted", done, func(w *textWriter) {
+		w.acked(done.Ack, "accepted version %d of the contract of %s", done.Version, task)
+	})
 }
 
 func newContractShowCommand(e *Env, f *flags) *cobra.Command {

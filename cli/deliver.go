@@ -64,7 +64,9 @@ func (s *session) deliver(ctx context.Context, task, rev string) error {
 	if err != nil {
 		return err
 	}
-	return s.wrote("delivery", done, done.Ack, "delivered %s: commit %s on %s", task, done.Commit, done.Target)
+	return s.result("delivery", done, func(w *textWriter) {
+		w.acked(done.Ack, "delivered %s: commit %s on %s", task, done.Commit, done.Target)
+	})
 }
 
 // onTarget returns the commit that a delivery names, and its tree, after git

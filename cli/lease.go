@@ -78,7 +78,9 @@ func (s *session) claim(ctx context.Context, task string, purpose events.Purpose
 	if err := s.bind(ctx, task); err != nil {
 		return fmt.Errorf("the lease is yours with fence %d, but this worktree is not bound: %w", done.Fence, err)
 	}
-	return s.wrote("lease", done, done.Ack, "claimed %s for %s: fence %d, for %v", task, string(purpose), done.Fence, term)
+	return s.result("lease", done, func(w *textWriter) {
+		w.acked(done.Ack, "claimed %s for %s: fence %d, for %v", task, string(purpose), done.Fence, term)
+	})
 }
 
 func newLeaseReleaseCommand(e *Env, f *flags) *cobra.Command {

@@ -100,7 +100,9 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 	if err != nil {
 		return err
 	}
-	return s.wrote("result", done, done.Ack, "recorded %s as the result of %s: %d changed paths, tree %s", head, task, done.Changes, done.Tree)
+	return s.result("result", done, func(w *textWriter) {
+		w.acked(done.Ack, "recorded %s as the result of %s: %d changed paths, tree %s", head, task, done.Changes, done.Tree)
+	})
 }
 
 // holding returns the author's live lease of a task with an open attempt.

@@ -361,7 +361,9 @@ func (s *session) event(a author, source events.Source, d draft) (events.Event, 
 
 // acked prints the acknowledgement of a write.
 func (s *session) acked(ack ledger.Ack, format string, args ...any) error {
-	return s.wrote("ack", ack, ack, format, args...)
+	return s.result("ack", ack, func(w *textWriter) {
+		w.acked(ack, format, args...)
+	})
 }
 
 // lease returns the task's live lease when the author holds it.

@@ -40,12 +40,6 @@ func (s *steady) hold(what string, values ...string) error {
 	return nil
 }
 
-// wrote prints the acknowledgement of a write with data of the command's own;
-// data holds the acknowledgement too.
-func (s *session) wrote(kind string, data any, ack ledger.Ack, format string, args ...any) error {
-	return s.result(kind, data, func(w *textWriter) { w.acked(ack, format, args...) })
-}
-
 // acked writes what became of a write.
 func (w *textWriter) acked(ack ledger.Ack, format string, args ...any) {
 	switch {
