@@ -115,12 +115,8 @@ func (s *session) readEffectFlags(ctx context.Context, c *call, ef *effectFlags)
 			return err
 		}
 	}
-	for _, name := range ef.env {
-		value := s.env.Getenv(name)
-		if name == "" || strings.Contains(name, "=") || value == "" {
-			return fmt.Errorf("%w: --env %q names no variable that is set", errUsage, name)
-		}
-		c.env = append(c.env, name+"="+value)
+	if c.env, err = s.passed(ef.env); err != nil {
+		return err
 	}
 	c.repo, err = workspace.Open(ctx, s.env.Dir)
 	return err

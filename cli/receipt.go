@@ -17,6 +17,7 @@ import (
 func newReceiptCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "receipt", Short: "Prove what was delivered"}
 	var url string
+	var pass []string
 	run := &cobra.Command{
 		Use: "run TASK", Short: "Run the contract's checks on the result and record the outcome", Args: cobra.MaximumNArgs(1),
 		Long: "Run each pinned check on a clean checkout of exactly the result's commit, and record what it proved.\n\n" +
@@ -27,9 +28,10 @@ func newReceiptCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.runReceipt(ctx, task, url)
+			return s.runReceipt(ctx, task, url, pass)
 		}),
 	}
+	run.Flags().StringArrayVar(&pass, "env", nil, "environment variable to pass on to the checks, by name (repeat)")
 	run.Flags().StringVar(&url, "run-url", "", "where the run can be looked at")
 	cmd.AddCommand(writes(run, f))
 	return cmd
@@ -44,7 +46,11 @@ type receiptDone struct {
 	State       projections.State     `json:"state"` // of the task, afterwards
 }
 
-func (s *session) runReceipt(ctx context.Context, task, url string) error {
+func (s *session) runReceipt(ctx context.Context, task, url string, pass []string) error {
+	env, err := s.passed(pass)
+	if err != nil {
+		return err
+	}
 	b := &receiptBuilder{session: s, url: url}
 	ack, err := s.askReceipt(ctx, task, b)
 	if err != nil {
@@ -61,7 +67,7 @@ func (s *session) runReceipt(ctx context.Context, task, url string) error {
 	if err != nil {
 		return err
 	}
-	report, err := runner.Verify(ctx, repo, result.Head, checks, s.childEnv())
+	report, err := runner.Verify(ctx, repo, result.Head, checks, append(s.childEnv(), env...))
 	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
 		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, result.Head)
 	}

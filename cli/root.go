@@ -50,7 +50,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
 		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand,
 		newContextCommand, newVersionCommand,
-		newEffectCommand, newRecoverCommand,
+		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -85,4 +86,18 @@ func (s *session) childEnv() []string {
 		return []string{"PATH=" + path}
 	}
 	return nil
+}
+
+// passed returns the environment variables with the given names as entries for
+// a child process. A name that is not set is an error.
+func (s *session) passed(names []string) ([]string, error) {
+	var entries []string
+	for _, name := range names {
+		value := s.env.Getenv(name)
+		if name == "" || strings.Contains(name, "=") || value == "" {
+			return nil, fmt.Errorf("%w: --env %q names no variable that is set", errUsage, name)
+		}
+		entries = append(entries, name+"="+value)
+	}
+	return entries, nil
 }
