@@ -13,6 +13,7 @@ import (
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/server"
 	"github.com/deedledger/deed/signer"
+	"github.com/deedledger/deed/workspace"
 )
 
 // The exit codes. Scripts and hooks branch on them.
@@ -95,6 +96,15 @@ var sentinels = []struct {
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
 	{evidence.ErrHeadLog, outcome{ExitIntegrity, "the file of retained heads is damaged: keep it, it is evidence"}},
 	{fs.ErrExist, outcome{ExitState, "choose another name: a file that holds a key is never replaced"}},
+	{workspace.ErrNotRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
+	{workspace.ErrBareRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
+	{workspace.ErrNoWorktree, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
+	{workspace.ErrForeignOwner, outcome{ExitRefused, "work in a clone of your own"}},
+	{workspace.ErrUnborn, outcome{ExitNotFound, "commit something first"}},
+	{workspace.ErrUnknownRevision, outcome{ExitNotFound, "check the name, or fetch it"}},
+	{workspace.ErrMissingObject, outcome{ExitNotFound, "fetch it"}},
+	{workspace.ErrHistoryIncomplete, outcome{ExitRefused, "a shallow clone cannot tell: git fetch --unshallow"}},
+	{workspace.ErrNoMergeBase, outcome{ExitRefused, "is this the task's repository?"}},
 	{fs.ErrNotExist, outcome{ExitNotFound, ""}},
 	{exec.ErrNotFound, outcome{ExitNotFound, "install the program, or set PATH"}},
 }

@@ -72,6 +72,8 @@ func raced() bool {
 //	plainout                 stdout holds nothing that drives a terminal
 //	killservice FOLDER       SIGKILL the service of a ledger folder, wait for its end
 //	jsonout                  every line of stdout is one deed.cli/v1 object
+//	enroll NAME KIND ROLES PRINCIPAL [GIT]…   invite an actor and claim the name
+//	gitrepo FOLDER           make a repository of a folder
 //
 // Each script has its own DEED_HOME, and git sees no configuration but its own. $ESC
 // is text that would turn a terminal red and its letters around.
@@ -95,6 +97,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "plainout": plainOut, "killservice": killService, "jsonout": jsonOut,
+			"enroll": enroll, "gitrepo": gitRepo,
 		},
 	})
 }
