@@ -53,7 +53,7 @@ func possible(row *Row, t *projections.Task) bool {
 	case events.ReceiptRecorded:
 		return t.Result != nil
 	case events.RepairRequested:
-		return t.Result != nil && t.Verdict() == projections.ItemFail
+		return disproven(t)
 	case events.RepairAccepted:
 		return t.Repair != nil && !t.Repair.Accepted
 	case events.DeliveryRecorded:
@@ -92,18 +92,29 @@ func acceptedRepair(t *projections.Task, kinds ...string) bool {
 // possibleEffect reports whether the task has an effect that an event of the
 // type can be about. Types that are not about effects pass.
 func possibleEffect(kind events.Type, t *projections.Task) bool {
-	has := func(statuses ...projections.Status) bool {
-		return slices.ContainsFunc(t.Effects, func(e projections.Effect) bool { return slices.Contains(statuses, e.Status()) })
+	has := func(test func(*projections.Effect) bool) bool {
+		return slices.ContainsFunc(t.Effects, func(e projections.Effect) bool { return test(&e) })
+	}
+	part := func(statuses ...projections.Status) bool {
+		return has(func(e *projections.Effect) bool {
+			return slices.ContainsFunc(e.Parts, func(p projections.Part) bool { return slices.Contains(statuses, p.Status) })
+		})
 	}
 	switch kind {
 	case events.EffectApproved:
-		return has(projections.StatusIntended)
-	case events.EffectWithdrawn, events.EffectDispatched:
-		return has(projections.StatusIntended, projections.StatusFailed)
+		return has(func(e *projections.Effect) bool { return e.Status() == projections.StatusIntended })
+	case events.EffectWithdrawn:
+		return has(func(e *projections.Effect) bool {
+			return e.Status() == projections.StatusIntended || e.Status() == projections.StatusFailed
+		})
+	case events.EffectDispatched:
+		return has(func(e *projections.Effect) bool {
+			return e.Status() == projections.StatusIntended || e.Status() == projections.StatusFailed || retryable(e)
+		})
 	case events.EffectConfirmed, events.EffectFailed, events.EffectUnknown:
-		return has(projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict)
+		return part(projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict)
 	case events.EffectCompensated:
-		return has(projections.StatusConfirmed, projections.StatusPartial)
+		return part(projections.StatusConfirmed)
 	}
 	return true
 }

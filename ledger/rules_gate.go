@@ -119,14 +119,19 @@ func checkRepairRequest(s *scene, d *events.RepairRequest) *Refusal {
 			return refuse(CodeNotFound, s.row.Name(), "the contract has no acceptance item %s", id)
 		}
 	}
-	failed := slices.ContainsFunc(s.task.Items(), func(i projections.Item) bool { return i.Status == projections.ItemFail })
-	rejected := s.task.Result != nil && slices.ContainsFunc(s.task.Approvals, func(a projections.Approval) bool {
-		return a.Data.Verdict == "reject" && a.Data.Result == s.task.Result.Hash
-	})
-	if !failed && !rejected {
+	if !disproven(s.task) {
 		return refuse(CodeRule, s.row.Name(), "no check failed on the current input and nobody rejected it")
 	}
 	return nil
+}
+
+// disproven reports whether a check failed on the current input, or a
+// reviewer rejected the current result.
+func disproven(t *projections.Task) bool {
+	failed := slices.ContainsFunc(t.Items(), func(i projections.Item) bool { return i.Status == projections.ItemFail })
+	return failed || t.Result != nil && slices.ContainsFunc(t.Approvals, func(a projections.Approval) bool {
+		return a.Data.Verdict == "reject" && a.Data.Result == t.Result.Hash
+	})
 }
 
 func checkRepairAcceptance(s *scene, d *events.RepairAcceptance) *Refusal {

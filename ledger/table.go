@@ -90,7 +90,8 @@ func contractRows() []Row {
 		{Type: events.ContractProposed, By: roles(events.RoleOwner, events.RoleCompiler), In: append([]projections.State{projections.None}, live()...),
 			To: []projections.State{projections.Proposed}, Stale: true, Note: "Proposed from None, else the same state"},
 		{Type: events.ContractAccepted, By: []Author{human(events.RoleOwner)}, In: live(),
-			To: []projections.State{projections.Contracted}, Stale: true, Note: "Contracted from Proposed, else the same state and an open attempt becomes stale"},
+			To: []projections.State{projections.Contracted, projections.AwaitingVerification}, Stale: true,
+			Note: "Contracted from Proposed, else an open attempt becomes stale; its receipts and approvals lose their force"},
 		{Type: events.ContractWithdrawn, By: roles(events.RoleOwner), In: live(),
 			To: []projections.State{projections.Cancelled, projections.Escalated}, Stale: true, Note: "ends the lease; Escalated while an effect is open"},
 		{Type: events.TaskCancelled, By: roles(events.RoleOwner), In: live(),
@@ -115,8 +116,8 @@ func runRows() []Row {
 			In: []projections.State{projections.Approved, projections.RepairQueued}, To: []projections.State{projections.Releasing}, Advance: true,
 			Note: "from RepairQueued: accepted, its unit is the compensation of a release effect"},
 		{Type: events.LeaseReleased, By: []Author{anyLease}, In: leased,
-			To:   []projections.State{projections.Snapshotted, projections.Approved, projections.Interrupted},
-			Note: "Interrupted with an open effect, a fatal finding, or a recover lease"},
+			To:   []projections.State{projections.Snapshotted, projections.Approved, projections.Interrupted, projections.AwaitingReview, projections.AwaitingVerification},
+			Note: "Interrupted with an open effect, a fatal finding, or a recover lease; a release run leads to the gate that its proof still reaches"},
 		{Type: events.AttemptInterrupted, By: []Author{{Role: events.RoleService, Cause: "lease-expired"}, {Role: events.RoleController, Cause: "controller"}},
 			In: leased, To: []projections.State{projections.Interrupted}, Stale: true},
 		{Type: events.ResultRecorded, By: []Author{holder(events.PurposeWork)}, In: []projections.State{projections.Executing},
@@ -128,8 +129,8 @@ func runRows() []Row {
 			To: []projections.State{projections.Escalated}, Note: "ends the lease"},
 		{Type: events.EscalationResolved, By: []Author{human(events.RoleOwner)}, In: []projections.State{projections.Escalated}, Stale: true,
 			To: []projections.State{projections.Proposed, projections.Contracted, projections.Snapshotted, projections.RepairQueued, projections.AwaitingVerification,
-				projections.AwaitingReview, projections.Approved, projections.Escalated, projections.Cancelled},
-			Note: "resume: as recovery row 9; reverify: AwaitingVerification; repair: RepairQueued, accepted; new-attempt: Contracted; cancel"},
+				projections.AwaitingReview, projections.Approved, projections.Cancelled},
+			Note: "resume: as recovery row 9; reverify: AwaitingVerification; repair: RepairQueued, accepted; new-attempt: Contracted; cancel: Cancelled once no effect is open"},
 	}
 }
 
