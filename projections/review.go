@@ -104,8 +104,9 @@ func ReviewPacket(t *Task) Review {
 		}
 	}
 	hashes := []string{}
+	current := t.current()
 	for i := range t.Receipts {
-		if t.Current(&t.Receipts[i]) {
+		if current(&t.Receipts[i]) {
 			r.Receipts = append(r.Receipts, viewReceipt(&t.Receipts[i]))
 			hashes = append(hashes, t.Receipts[i].Hash)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/projections/projectionstest"
 )
 
@@ -27,6 +28,14 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(paths) < 8 {
 		t.Fatalf("%d scripts, %v", len(paths), err)
 	}
+	reached := map[projections.State]bool{}
+	defer func() {
+		for _, s := range projections.States()[1:] {
+			if !reached[s] {
+				t.Errorf("no script reaches %s", s)
+			}
+		}
+	}()
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(path)
@@ -38,6 +47,9 @@ func TestScripts(t *testing.T) {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
+			}
+			for _, s := range projections.States()[1:] {
+				reached[s] = reached[s] || strings.Contains(got, "\n= "+s.String()+";") || strings.Contains(got, "\n= "+s.String()+"\n")
 			}
 			want, have := strings.Split(string(text), "\n"), strings.Split(got, "\n")
 			for i := range max(len(want), len(have)) {

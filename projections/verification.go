@@ -55,15 +55,20 @@ func (t *Task) Binding() (b events.Binding, ok bool) {
 
 // Current reports whether r was made on the current input: contract, checks,
 // policy, result and tree, and the image that the attempt pinned.
-func (t *Task) Current(r *Receipt) bool {
+func (t *Task) Current(r *Receipt) bool { return t.current()(r) }
+
+// current returns Current for many receipts: it digests the checks once.
+func (t *Task) current() func(*Receipt) bool {
 	want, ok := t.Binding()
 	if !ok {
-		return false
+		return func(*Receipt) bool { return false }
 	}
-	got := r.Data.Binding
-	got.Environment = ""
 	image := t.Attempt().Snapshot.Inputs.RuntimeImage
-	return got == want && (image == "" || image == r.Data.Environment.Image)
+	return func(r *Receipt) bool {
+		got := r.Data.Binding
+		got.Environment = ""
+		return got == want && (image == "" || image == r.Data.Environment.Image)
+	}
 }
 
 // Items returns the acceptance items of the accepted contract with their
@@ -75,13 +80,14 @@ func (t *Task) Items() []Item {
 		return nil
 	}
 	items := make([]Item, 0, len(c.Contract.Acceptance))
+	current := t.current()
 	for _, a := range c.Contract.Acceptance {
-		items = append(items, t.item(a))
+		items = append(items, t.item(a, current))
 	}
 	return items
 }
 
-func (t *Task) item(a events.Item) Item {
+func (t *Task) item(a events.Item, current func(*Receipt) bool) Item {
 	item := Item{ID: a.ID, Text: a.Text, Required: a.Required, Status: ItemOpen}
 	if t.claimed(a.ID) {
 		item.Status = ItemClaimed
@@ -91,7 +97,7 @@ func (t *Task) item(a events.Item) Item {
 		if !covers(r, a.ID) {
 			continue
 		}
-		if !t.Current(r) {
+		if !current(r) {
 			if t.Result != nil && item.Receipt == "" {
 				item.Status, item.Receipt = ItemStale, r.EventID
 			}
