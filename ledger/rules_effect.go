@@ -205,7 +205,7 @@ func checkConflictSettled(s *scene, part *projections.Part) *Refusal {
 }
 
 func checkConfirmation(s *scene, d *events.Confirmation, e *projections.Effect) *Refusal {
-	if refusal := checkOutcome(s, e, d.Part, d.Try); refusal != nil {
+	if refusal := checkOutcome(s, e, d.Part, d.Try); refusal != nil && !isNews(e, d) {
 		return refusal
 	}
 	i := slices.IndexFunc(e.Tries, func(t projections.Try) bool { return t.Number == d.Try })
@@ -217,6 +217,19 @@ func checkConfirmation(s *scene, d *events.Confirmation, e *projections.Effect) 
 		return refuse(CodeRule, s.row.Name()+"/external-id", "%s belongs to effect %s", d.ExternalID, other)
 	}
 	return nil
+}
+
+// isNews reports whether a confirmation says what nobody expected any more: a
+// try that was taken for failed, or one before the newest, did happen, or the
+// newest happened twice. It is a fact and is recorded; the fold makes a
+// conflict of it where it contradicts what is known.
+func isNews(e *projections.Effect, d *events.Confirmation) bool {
+	part := e.Part(d.Part)
+	if part == nil || part.Status == projections.StatusConflict || d.Try > part.Try {
+		return false
+	}
+	settled := part.Status == projections.StatusFailed || part.Status == projections.StatusConfirmed || d.Try < part.Try
+	return settled && part.ExternalID != d.ExternalID
 }
 
 func checkCompensation(s *scene, d *events.Compensation, e *projections.Effect) *Refusal {
