@@ -111,7 +111,9 @@ func possibleEffect(kind events.Type, t *projections.Task) bool {
 		return has(func(e *projections.Effect) bool {
 			return e.Status() == projections.StatusIntended || e.Status() == projections.StatusFailed || retryable(e)
 		})
-	case events.EffectConfirmed, events.EffectFailed, events.EffectUnknown:
+	case events.EffectConfirmed: // also what nobody expected any more: see isNews
+		return part(projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict, projections.StatusFailed, projections.StatusConfirmed)
+	case events.EffectFailed, events.EffectUnknown:
 		return part(projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict)
 	case events.EffectCompensated:
 		return part(projections.StatusConfirmed)

@@ -167,12 +167,24 @@ func checkApproval(s *scene, d *events.Approval) *Refusal {
 		return refuse(CodeStale, rule+"/result", "the current result is %s", r.Hash)
 	case d.Head != r.Data.Head || d.Tree != r.Data.Tree:
 		return refuse(CodeStale, rule+"/head", "the result is head %s, tree %s", r.Data.Head, r.Data.Tree)
+	case d.Packet != reviewDigest(s.task):
+		return refuse(CodeStale, rule+"/packet", "the review packet is not the current one: read it again")
 	case d.Verdict == "approve" && s.task.Verdict() != projections.ItemPass:
 		return refuse(CodeRule, rule+"/evidence", "the required items are not proven: %s", s.task.Verdict())
 	case d.Verdict == "approve" && slices.Contains(s.task.Approvers(), s.author.Name):
 		return refuse(CodeState, rule, "%s approved this already", s.author.Name)
 	}
 	return nil
+}
+
+// reviewDigest returns the digest of the task's review packet, which an
+// approval names: it says what the reviewer was shown.
+func reviewDigest(t *projections.Task) string {
+	_, digest, err := projections.ReviewPacket(t).Encode(0)
+	if err != nil {
+		return ""
+	}
+	return digest.String()
 }
 
 // checkDelivery checks everything once more that led to Approved.
