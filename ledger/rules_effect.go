@@ -145,8 +145,6 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 		return refuse(CodeRule, rule+"/approval", "an effect of kind %s needs effect.approved", e.Intent.Kind)
 	case d.Try != int64(len(e.Tries))+1:
 		return refuse(CodeStale, rule, "try %d, the next one is %d", d.Try, len(e.Tries)+1)
-	case e.Attempt != s.task.Attempt().ID:
-		return refuse(CodeStale, rule, "the effect belongs to attempt %s", e.Attempt)
 	case e.Intent.Kind.ReleaseOnly() && s.task.Lease.Purpose != events.PurposeRelease:
 		return refuse(CodeRule, rule+"/release", "%s needs a release run", e.Intent.Kind)
 	}
