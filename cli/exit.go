@@ -11,6 +11,7 @@ import (
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/journal/jetstream/embedded"
 	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/schemas"
 	"github.com/deedledger/deed/server"
 	"github.com/deedledger/deed/signer"
 	"github.com/deedledger/deed/workspace"
@@ -89,6 +90,8 @@ var sentinels = []struct {
 	{signer.ErrPassphrase, outcome{ExitRefused, "give it with --passphrase-file"}},
 	{signer.ErrKeyFileMode, outcome{ExitRefused, "chmod 600 the key file"}},
 	{events.ErrData, outcome{ExitUsage, "see deed event schema TYPE"}},
+	{schemas.ErrInvalid, outcome{ExitUsage, "deed event schema TYPE says what the data may hold"}},
+	{schemas.ErrUnknown, outcome{ExitUsage, "deed event schema lists the types"}},
 	{events.ErrForm, outcome{ExitUsage, ""}},
 	{events.ErrAmbiguous, outcome{ExitUsage, ""}},
 	{events.ErrUnknownType, outcome{ExitUsage, "deed event schema lists the types"}},

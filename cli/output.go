@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
@@ -47,9 +51,33 @@ func (p *printer) encode(kind string, data any, options ...json.Options) error {
 	if err != nil {
 		return fmt.Errorf("print %s: %w", kind, err)
 	}
-	_, err = p.out.Write(append(text, '\n'))
+	_, err = p.out.Write(append(escape(text), '\n'))
 	return err
 }
+
+// escape writes every character that could drive a terminal, or that nobody
+// can see, as a \u escape of JSON: the value stays the same. In text, such
+// characters stand in strings only.
+func escape(text []byte) []byte {
+	if utf8.Valid(text) && bytes.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			out = utf8.AppendRune(out, r)
+		case high != utf8.RuneError:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// hidden reports whether a character is not for a terminal.
+func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // note tells a person something that is no result.
 func (p *printer) note(format string, args ...any) {

@@ -49,6 +49,8 @@ func New(e *Env) *cobra.Command {
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
 		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand,
+		newTaskCommand, newWhyCommand, newPacketCommand,
+		newLogCommand, newWatchCommand, newEventCommand, newAuditCommand, newReplayCommand,
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand,

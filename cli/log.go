@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/journal"
+	"github.com/spf13/cobra"
+)
+
+// entry is one event of a log, as one line.
+type entry struct {
+	Position events.Position `json:"position"`
+	Admitted int64           `json:"admitted,string"` // ns
+	Type     events.Type     `json:"type"`
+	Task     string          `json:"task,omitzero"`
+	Actor    string          `json:"actor"`
+	Subject  string          `json:"subject,omitzero"`
+	Fence    uint64          `json:"fence,omitzero"`
+	ID       string          `json:"id"`
+	Hash     string          `json:"hash"`
+	Text     string          `json:"text"` // what it says, in a few words
+}
+
+// newLogCommand builds "deed log".
+func newLogCommand(e *Env, f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use: "log [TASK]", Short: "Print the events of the ledger, or of a task, in order", Args: cobra.MaximumNArgs(1),
+		Long: `Print the events of the ledger, or of one task, in order of their positions. With
+-o json it is one object per line. Signatures are not checked here: deed audit verify
+does. Where no service runs the stopped folder is read.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := taskFilter(args)
+			if err != nil {
+				return err
+			}
+			return s.log(ctx, task)
+		}),
+	}
+}
+
+// taskFilter returns the task that events must be of, "" for any.
+func taskFilter(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	if !events.ValidTask(args[0]) {
+		return "", fmt.Errorf("%w: %q is no task name", errUsage, args[0])
+	}
+	return args[0], nil
+}
+
+func (s *session) log(ctx context.Context, task string) error {
+	r, _, err := s.history(ctx)
+	if err != nil {
+		return err
+	}
+	found := false
+	err = r.Replay(ctx, 1, func(stored journal.Record) error {
+		record, err := openRecord(stored)
+		if err != nil || task != "" && record.Event.Source.Task != task {
+			return err
+		}
+		found = true
+		return s.entry(record)
+	})
+	if err == nil && !found && task != "" {
+		err = fmt.Errorf("%w: there is no task %q", errMissing, task)
+	}
+	return errors.Join(err, r.Close())
+}
+
+// entry prints one event as one line.
+func (s *session) entry(r events.Record) error {
+	e := r.Event
+	d := entry{
+		Position: r.Position, Admitted: r.Admitted, Type: e.Type, Task: e.Source.Task, Actor: e.AuthID, Subject: e.Subject,
+		Fence: e.Fence, ID: e.ID, Hash: e.Hash().String(), Text: describe(e),
+	}
+	return s.item("event", d, func(w *textWriter) {
+		w.line("%6d  %s  %-24s %-12s %-12s %s", d.Position, when(d.Admitted), d.Type.Short(), first(d.Task, "registry"), d.Actor, d.Text)
+	})
+}

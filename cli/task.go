@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/spf13/cobra"
+)
+
+// newTaskCommand builds "deed task".
+func newTaskCommand(e *Env, f *flags) *cobra.Command {
+	cmd := &cobra.Command{Use: "task", Short: "List and show tasks"}
+	list := &cobra.Command{
+		Use: "list", Short: "List tasks and whom they wait for", Args: cobra.NoArgs,
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listTasks(ctx) }),
+	}
+	show := &cobra.Command{
+		Use: "show [TASK]", Short: "Show where a task stands", Args: cobra.MaximumNArgs(1),
+		Long: "Show where a task stands: contract, attempt, lease, acceptance items, effects and findings. -o json has all of it.",
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			task, err := s.taskArg(ctx, args)
+			if err != nil {
+				return err
+			}
+			state, err := s.existing(ctx, task)
+			if err != nil {
+				return err
+			}
+			return s.result("task", state, func(w *textWriter) { w.task(state) })
+		}),
+	}
+	cmd.AddCommand(list, show)
+	return cmd
+}
+
+func (s *session) listTasks(ctx context.Context) error {
+	c, err := s.dial()
+	if err != nil {
+		return err
+	}
+	tasks, err := c.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	return s.result("tasks", tasks, func(w *textWriter) {
+		rows := make([][]string, len(tasks.Tasks))
+		for i, t := range tasks.Tasks {
+			rows[i] = []string{t.Task, t.State.String(), t.Attempt, t.Actor, waitsFor(t.Waiting), clipped(t.Goal)}
+		}
+		w.table([]string{"TASK", "STATE", "ATTEMPT", "LEASE", "WAITS FOR", "GOAL"}, rows)
+	})
+}
+
+// clipped bounds a text in a table's cell.
+func clipped(s string) string {
+	if runes := []rune(s); len(runes) > 60 {
+		return string(runes[:59]) + "…"
+	}
+	return s
+}
+
+// when prints an admission stamp with its date.
+func when(ns int64) string { return events.FormatTime(time.Unix(0, ns)) }
+
+// waitsFor says in a few words for what and whom a task waits.
+func waitsFor(w projections.Waiting) string {
+	if w.For == "" {
+		return ""
+	}
+	who := strings.Join(w.Actors, ", ")
+	if who == "" {
+		names := make([]string, len(w.Roles))
+		for i, r := range w.Roles {
+			names[i] = string(r)
+		}
+		who = strings.Join(names, " or ")
+	}
+	return w.For + " by " + who
+}
+
+// task writes a task's state for people.
+func (w *textWriter) task(state protocol.TaskState) {
+	t := state.Task
+	w.line("task %s: %s since %s", t.ID, t.State, when(t.Since))
+	if waiting := waitsFor(state.Waiting); waiting != "" {
+		w.line("  waits for %s", waiting)
+	}
+	if c := t.Contract(); c != nil {
+		w.line("  contract  %d, %s, to %s, quorum %d", c.Contract.Version, c.Contract.RiskTier, c.Contract.Target, c.Contract.Quorum)
+		w.line("  goal      %s", c.Contract.Goal)
+	} else if n := len(t.Contracts); n > 0 {
+		w.line("  proposed  version %d by %s", t.Contracts[n-1].Contract.Version, t.Contracts[n-1].Actor)
+		w.line("  goal      %s", t.Contracts[n-1].Contract.Goal)
+	}
+	if a := t.Attempt(); a != nil {
+		w.line("  attempt   %s, of contract %d, from %s", a.ID, a.Contract.Version, a.Snapshot.BaseCommit)
+	}
+	if l := t.Lease; l != nil {
+		w.line("  lease     %s, %s, fence %d, term %ds", l.Actor, string(l.Purpose), l.Fence, l.TermSeconds)
+	}
+	if r := t.Result; r != nil {
+		w.line("  result    %s by %s", r.Data.Head, r.Actor)
+	}
+	w.line("  history   %d events, head %s", t.Sequence, t.Head)
+	w.troubles(t)
+	if len(state.Items) > 0 {
+		w.line("")
+		w.items(state.Items)
+	}
+	w.effects(t.Effects)
+}
+
+// troubles writes what stops a task.
+func (w *textWriter) troubles(t *projections.Task) {
+	if t.Blocked != nil {
+		w.line("  BLOCKED   at position %d: %s", t.Blocked.Position, t.Blocked.Reason)
+	}
+	if t.Escalation != nil && t.State == projections.Escalated {
+		w.line("  escalated %s", t.Escalation.Reason)
+		w.line("  next step %s", t.Escalation.NextStep)
+	}
+	if t.Repair != nil {
+		w.line("  repair    %s, accepted: %t: %s", t.Repair.Kind, t.Repair.Accepted, t.Repair.Reason)
+	}
+	if t.Stale() {
+		w.line("  stale     the attempt works on an older contract")
+	}
+	if t.Cancelling {
+		w.line("  cancelling as soon as the last open effect is settled")
+	}
+	for _, f := range t.Findings {
+		if f.Open {
+			w.line("  finding   %s %s by %s: %s (%s)", f.Data.Severity, f.Data.Rule, f.Actor, f.Data.Text, f.EventID)
+		}
+	}
+}
+
+func (w *textWriter) items(items []projections.Item) {
+	rows := make([][]string, len(items))
+	for i, item := range items {
+		required := ""
+		if item.Required {
+			required = "required"
+		}
+		rows[i] = []string{item.ID, string(item.Status), required, clipped(item.Text)}
+	}
+	w.table([]string{"ITEM", "STATUS", "", "TEXT"}, rows)
+}
+
+func (w *textWriter) effects(effects []projections.Effect) {
+	if len(effects) == 0 {
+		return
+	}
+	w.line("")
+	rows := make([][]string, len(effects))
+	for i := range effects {
+		e := &effects[i]
+		rows[i] = []string{clipped(e.Intent.Key), string(e.Intent.Kind), string(e.Status()), fmt.Sprint(len(e.Tries)), clipped(e.Intent.Target)}
+	}
+	w.table([]string{"EFFECT", "KIND", "STATUS", "TRIES", "TARGET"}, rows)
+}
