@@ -62,11 +62,9 @@ type Part struct {
 	Late bool   `json:"late,omitempty"`
 }
 
-// Status returns the effect's status, which follows from those of its parts.
+// Status returns the effect's status, which follows from those of its parts. A
+// withdrawn effect that turns out to have happened is not withdrawn.
 func (e *Effect) Status() Status {
-	if e.Withdrawn {
-		return StatusWithdrawn
-	}
 	has := map[Status]bool{}
 	for _, p := range e.Parts {
 		has[p.Status] = true
@@ -83,6 +81,8 @@ func (e *Effect) Status() Status {
 		return StatusConfirmed
 	case has[StatusCompensated]:
 		return StatusCompensated
+	case e.Withdrawn:
+		return StatusWithdrawn
 	case has[StatusFailed]:
 		return StatusFailed
 	}
