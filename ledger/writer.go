@@ -12,7 +12,6 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
-	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/signer"
 )
 
@@ -38,9 +37,6 @@ type Config struct {
 	// Log is for the operators. Default: nothing is logged.
 	Log *slog.Logger
 }
-
-// maxGroup bounds how many submissions share one head.
-const maxGroup = 128
 
 // Ack says that an event is in the ledger, durably.
 type Ack struct {
@@ -255,9 +251,6 @@ func (w *Writer) ruleName(a Admitted) string {
 	return a.Event.Type.Short()
 }
 
-// stamp returns the admission stamp of an event that is ordered now.
-func (w *Writer) stamp() int64 { return max(w.cfg.Now().UnixNano(), w.book.State.Admitted) }
-
 // View calls read with the book. It must not keep anything of it.
 func (w *Writer) View(read func(*Book)) {
 	w.mu.RLock()
@@ -308,149 +301,6 @@ func (w *Writer) refuseQueued() {
 	}
 }
 
-// group orders and appends what is queued, then signs one head for all of it
-// and answers. The head is retained before the first answer leaves.
-func (w *Writer) group(first *pending) {
-	group := []*pending{first}
-	for len(group) < maxGroup {
-		select {
-		case p := <-w.queue:
-			group = append(group, p)
-			continue
-		default:
-		}
-		break
-	}
-	answers := make([]answer, len(group))
-	for i, p := range group {
-		answers[i] = w.one(p)
-	}
-	head, err := w.seal()
-	for i, p := range group {
-		a := answers[i]
-		if a.err == nil && err != nil {
-			a = answer{err: unknown(err.Error())}
-		}
-		if a.err == nil {
-			a.ack.Head = string(head)
-			a.ack.Consistency = w.consistency(p.known)
-		}
-		p.reply <- a
-	}
-}
-
-// one orders one submission.
-func (w *Writer) one(p *pending) answer {
-	if p.ctx.Err() != nil {
-		return answer{err: &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "given up before its turn; nothing was written"}}
-	}
-	if p.renew != nil {
-		return answer{err: w.heartbeat(p.renew)}
-	}
-	if task := p.admit.Event.Source.Task; w.expiredNow(task) {
-		w.interrupt(task)
-	}
-	ack, err := w.order(p.admit)
-	return answer{ack: ack, err: err}
-}
-
-// order checks an event at the next position and appends it.
-func (w *Writer) order(a Admitted) (Ack, error) {
-	if w.broken != nil {
-		return Ack{}, w.broken
-	}
-	admitted := w.stamp()
-	ack := Ack{EventID: a.Event.ID, Hash: a.Event.Hash().String(), Rule: w.ruleName(a)}
-	err := w.book.Check(a, admitted)
-	if found, ok := errors.AsType[*Existing](err); ok {
-		ack.Existing, ack.EventID, ack.Position = true, found.EventID, found.Position
-		return ack, nil
-	}
-	if err != nil {
-		return Ack{}, err
-	}
-	at, err := w.append(a.Event, admitted)
-	if err != nil {
-		return Ack{}, err
-	}
-	ack.Position, ack.Admitted = at, admitted
-	return ack, nil
-}
-
-// append writes one event and folds it. When nobody can say whether it was
-// written, nothing more is ordered until the journal was read again.
-func (w *Writer) append(e events.Event, admitted int64) (events.Position, error) {
-	expect := w.book.Expect(e.Source.Subject())
-	at, err := journal.AppendSettled(context.Background(), w.cfg.Journal, evidence.NewMessage(e, admitted), expect)
-	switch {
-	case err == nil:
-	case errors.Is(err, journal.ErrCorrupt):
-		return 0, w.halt(damage("journal", "%v", err))
-	case errors.Is(err, journal.ErrRefused):
-		return 0, refuse(CodeLimit, "journal", "%v", err)
-	default:
-		w.cfg.Log.Warn("append not settled", "event_id", e.ID, "err", err)
-		return w.reread(e)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := events.Record{Position: at, Admitted: admitted, Event: e}
-	if err := w.book.Apply(r); err != nil {
-		w.broken = damage("fold", "%v", err)
-		return 0, w.broken
-	}
-	w.applied(r, w.cfg.Now())
-	return at, nil
-}
-
-// reread catches up with the journal and answers for an event whose append
-// was not settled.
-func (w *Writer) reread(e events.Event) (events.Position, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.catchUp(context.Background()); err != nil {
-		if r, ok := errors.AsType[*Refusal](err); ok && r.Class == Corrupt {
-			w.broken = r
-			return 0, r
-		}
-		w.broken = unknown("the journal cannot be read")
-		return 0, w.broken
-	}
-	w.broken = nil
-	if at, hash, ok := w.book.Find(e.ID); ok && hash == e.Hash() {
-		return at, nil
-	}
-	sequence, head := w.book.SourceHead(e.Source)
-	return 0, &Refusal{Class: Conflict, Code: CodeHead, Rule: "journal", Text: "another message took the position: read again and decide again", Sequence: sequence, Head: head.String()}
-}
-
-// halt makes the writer refuse everything from now on.
-func (w *Writer) halt(why *Refusal) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.broken = why
-	w.cfg.Log.Error("ledger stopped", "err", why)
-	return why
-}
-
-// seal signs the current head and retains it.
-func (w *Writer) seal() ([]byte, error) {
-	head, err := w.book.Head()
-	if err != nil {
-		return nil, fmt.Errorf("sign head: %w", err)
-	}
-	text, err := evidence.SignHead(head, w.cfg.Service)
-	if err != nil {
-		return nil, fmt.Errorf("sign head: %w", err)
-	}
-	if w.cfg.Retain != nil {
-		if err := w.cfg.Retain(head, text); err != nil {
-			return nil, fmt.Errorf("retain head: %w", err)
-		}
-	}
-	return text, nil
-}
-
 func (w *Writer) consistency(known uint64) []events.Hash {
 	size := w.book.Tree.Size()
 	if known == 0 || known > size {
@@ -474,68 +324,4 @@ func (w *Writer) Head(known uint64) (text []byte, consistency []events.Hash, err
 	}
 	text, err = evidence.SignHead(head, w.cfg.Service)
 	return text, w.consistency(known), err
-}
-
-// expiredNow reports whether the task's lease has run out.
-func (w *Writer) expiredNow(task string) bool {
-	now := w.cfg.Now()
-	w.leases.look(now)
-	return task != "" && w.leases.expired(task, now)
-}
-
-// sweep interrupts every task whose lease has run out, and tries to come back
-// from an unknown append.
-func (w *Writer) sweep() {
-	if r, ok := errors.AsType[*Refusal](w.broken); ok && r.Class == Unknown {
-		_, _ = w.reread(events.Event{})
-	}
-	now := w.cfg.Now()
-	w.leases.look(now)
-	expired := w.leases.all(now)
-	for _, task := range expired {
-		w.interrupt(task)
-	}
-	if len(expired) > 0 {
-		if _, err := w.seal(); err != nil {
-			w.cfg.Log.Error("sign head", "err", err)
-		}
-	}
-}
-
-// interrupt records that a task's lease ran out.
-func (w *Writer) interrupt(task string) {
-	t := w.book.State.Task(task)
-	if t.Lease == nil {
-		return
-	}
-	a, err := w.serviceEvent(t, &events.Interruption{Cause: "lease-expired", Fence: int64(t.Lease.Fence)})
-	if err == nil {
-		_, err = w.order(a)
-	}
-	if err != nil {
-		w.cfg.Log.Error("interrupt", "task", task, "err", err)
-	}
-}
-
-// serviceEvent builds an event by the service itself.
-func (w *Writer) serviceEvent(t *projections.Task, p events.Payload) (Admitted, error) {
-	data, err := events.EncodeData(p)
-	if err != nil {
-		return Admitted{}, err
-	}
-	source := events.Source{Ledger: w.cfg.Ledger, Task: t.ID}
-	sequence, head := w.book.SourceHead(source)
-	e := events.Event{
-		ID: w.cfg.NewID(), Source: source, Type: p.Type(), Time: events.FormatTime(w.cfg.Now()),
-		Sequence: sequence + 1, PrevHash: head, AuthType: events.KindService.AuthType(),
-		AuthID: w.book.State.Registry.Genesis.Service.Actor, Data: data,
-	}
-	if a := t.Attempt(); a != nil {
-		e.Subject = a.ID
-	}
-	e, err = evidence.Seal(e, w.cfg.Service)
-	if err != nil {
-		return Admitted{}, err
-	}
-	return admit(e, w.book.Keys, w.book.Next())
 }

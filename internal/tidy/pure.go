@@ -41,6 +41,7 @@ func admittedImports() []admittedImport {
 		{"ledger/audit.go", "context", "hands it to the journal that it reads"},
 		{"ledger/create.go", "context", "hands it to the journal that it appends to"},
 		{"ledger/create.go", "time", "takes the instant as an argument"},
+		{"ledger/order.go", "context", "an append that was begun is settled whatever its client does"},
 		{"ledger/heartbeat.go", "context", "waits for the writer's turn; what it decides takes none"},
 		{"ledger/lease.go", "time", "terms and deadlines over instants that are arguments"},
 		{"ledger/rules_run.go", "time", "spells the instant of an event's stamp in a refusal"},
