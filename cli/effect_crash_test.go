@@ -37,6 +37,8 @@ type process struct {
 	StopID    int64  `json:"stopId"`
 	StopToken bool   `json:"stopToken"`
 	Reached   string `json:"reached"`
+	// Go is a file that lets a stopped process go on; "" never does.
+	Go string `json:"go"`
 }
 
 // TestDeedProcess is no test of its own: other tests run it as a process that
@@ -50,7 +52,10 @@ func TestDeedProcess(t *testing.T) {
 	must(t, json.Unmarshal([]byte(text), &p))
 	stop := func() {
 		must(t, os.WriteFile(p.Reached, nil, 0o600))
-		<-make(chan struct{})
+		until(t, "it may go on", func() bool {
+			_, err := os.Stat(p.Go)
+			return p.Go != "" && err == nil
+		})
 	}
 	var ids atomic.Int64
 	e := &cli.Env{

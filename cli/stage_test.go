@@ -230,6 +230,7 @@ printf '%s %s %s\n' "$DEED_IDEMPOTENCY_KEY" "$DEED_TOKEN" "$DEED_EFFECT_COMMIT" 
 [ "$mode" = after ] && stop
 [ "$mode" = acted-error ] && exit 9
 [ "$mode" = silent ] && exit 0
+[ "$mode" = wait ] && while [ ! -e go ]; do sleep 0.02; done
 printf '{"externalId":"id-1","token":"%s","digest":""}' "$DEED_TOKEN" > "$DEED_RESULT_FILE"
 `
 	probeScript = `#!/bin/sh
@@ -291,8 +292,10 @@ func (s *stage) accept() {
 }
 
 // work claims a work lease.
-func (s *stage) work(actor string) {
-	s.cmd(actor, "lease", "claim", task, "--purpose", "work", "--term", "1m").succeeds()
+func (s *stage) work(actor string) { s.workFor(actor, "1m") }
+
+func (s *stage) workFor(actor, term string) {
+	s.cmd(actor, "lease", "claim", task, "--purpose", "work", "--term", term).succeeds()
 }
 
 // interrupt ends the live lease as a controller may.
