@@ -453,9 +453,9 @@ func (d *demo) check(ctx context.Context) error {
 	}
 	d.report.State, d.report.Delivered = t.State, t.State == projections.Delivered
 	d.report.EffectsExecuted, d.report.Takeovers, d.report.Refusals = len(lines), d.takeover, d.refusals
-	status, end, refusals := projections.StatusConfirmed, projections.Delivered, 3
+	status, end, refused := projections.StatusConfirmed, projections.Delivered, 3
 	if d.noProbe {
-		status, end, refusals = projections.StatusDispatched, projections.Escalated, 2
+		status, end, refused = projections.StatusDispatched, projections.Escalated, 2
 	}
 	var broken []string
 	expect := func(ok bool, format string, args ...any) {
@@ -465,7 +465,7 @@ func (d *demo) check(ctx context.Context) error {
 	}
 	expect(t.State == end, "the task is %s, not %s", t.State, end)
 	expect(len(lines) == 1, "the outside world changed %d times, not once", len(lines))
-	expect(len(d.refusals) == refusals, "%d refusals, not %d", len(d.refusals), refusals)
+	expect(len(d.refusals) == refused, "%d refusals, not %d", len(d.refusals), refused)
 	if len(t.Effects) == 1 && len(t.Effects[0].Tries) == 1 && len(lines) == 1 {
 		e := t.Effects[0]
 		expect(e.Status() == status, "the effect is %s, not %s", e.Status(), status)
