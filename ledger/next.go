@@ -109,7 +109,7 @@ func possibleEffect(kind events.Type, t *projections.Task) bool {
 		})
 	case events.EffectDispatched:
 		return has(func(e *projections.Effect) bool {
-			return e.Status() == projections.StatusIntended || e.Status() == projections.StatusFailed || retryable(e)
+			return !e.Withdrawn && (e.Status() == projections.StatusIntended || e.Status() == projections.StatusFailed || retryable(e))
 		})
 	case events.EffectConfirmed: // also what nobody expected any more: see isNews
 		return part(projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict, projections.StatusFailed, projections.StatusConfirmed)

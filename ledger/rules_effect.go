@@ -135,6 +135,8 @@ func needsApproval(t *projections.Task, e *projections.Effect) bool {
 func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal {
 	rule := s.row.Name()
 	switch st := e.Status(); {
+	case e.Withdrawn:
+		return refuse(CodeState, rule, "the effect was withdrawn")
 	case st != projections.StatusIntended && st != projections.StatusFailed && !retryable(e):
 		code := CodeState
 		if e.Open() {
