@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/deedledger/deed/events"
@@ -67,20 +66,15 @@ func (s *session) runReceipt(ctx context.Context, task, url string, pass []strin
 	if err != nil {
 		return err
 	}
-	report, err := runner.Verify(ctx, repo, result.Head, checks, append(s.childEnv(), env...))
-	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
-		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, result.Head)
+	if err := s.inspect(ctx, repo, b.task); err != nil {
+		return err
 	}
-	if err != nil {
+	if b.report, err = runner.Verify(ctx, repo, result.Head, checks, append(s.childEnv(), env...)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("verify: %w", context.Cause(ctx)) // what was cut short proves nothing
 	}
-	if report.Tree != result.Tree {
-		return refuse(ledger.CodeRule, "receipt.recorded/tree", "commit %s has tree %s, the result says %s", result.Head, report.Tree, result.Tree)
-	}
-	b.report = report
 	if ack, err = s.append(ctx, task, b.decide(ctx)); err != nil {
 		return err
 	}

@@ -39,17 +39,24 @@ func readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task,
 	if err := checkCommitted(ctx, repo, bounds); err != nil {
 		return content{}, err
 	}
-	c := content{result: events.Result{Base: base, Head: head}}
-	if c.result.Tree, err = repo.Tree(ctx, head); err != nil {
-		return content{}, err
-	}
-	if c.changes, err = repo.Changes(ctx, base, head); err != nil {
+	c, err := readRange(ctx, repo, base, head)
+	if err != nil {
 		return content{}, err
 	}
 	if len(c.changes) == 0 {
 		return content{}, refuse(ledger.CodeRule, "result.recorded/empty", "nothing differs between the attempt's base and %s", head)
 	}
-	if err := checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, head}); err != nil {
+	return c, checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, head})
+}
+
+// readRange reads what git says about base..head.
+func readRange(ctx context.Context, repo *workspace.Repo, base, head string) (content, error) {
+	c := content{result: events.Result{Base: base, Head: head}}
+	var err error
+	if c.result.Tree, err = repo.Tree(ctx, head); err != nil {
+		return content{}, err
+	}
+	if c.changes, err = repo.Changes(ctx, base, head); err != nil {
 		return content{}, err
 	}
 	c.result.Authors, err = authors(ctx, repo, base, head)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -51,10 +50,4 @@ func (w *textWriter) acked(ack ledger.Ack, format string, args ...any) {
 		w.line(format, args...)
 		w.line("  event %s at position %d", ack.EventID, ack.Position)
 	}
-}
-
-// isRefusal reports whether err is a refusal with a code.
-func isRefusal(err error, code ledger.Code) bool {
-	r, ok := errors.AsType[*ledger.Refusal](err)
-	return ok && r.Code == code
 }

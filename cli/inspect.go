@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/workspace"
+)
+
+// The rules of findings that a verifier records on a result that is not what
+// git says.
+const (
+	ruleBoundary = "result-out-of-boundary"
+	ruleDiffers  = "result-differs-from-git"
+)
+
+// inspect holds a recorded result against git before its checks run. The
+// ledger has only its author's word for the changed paths and for who wrote
+// them, and judges boundary and separation by them. A difference is recorded
+// as a fatal finding and returned as a refusal with CodeBoundary.
+func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projections.Task) error {
+	finding, err := examine(ctx, repo, t)
+	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
+		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, t.Result.Data.Head)
+	}
+	if err != nil || finding == nil {
+		return err
+	}
+	var same steady
+	known := false
+	_, err = s.append(ctx, t.ID, func(state protocol.TaskState, _ author) (draft, error) {
+		binding, _ := state.Task.Binding()
+		if err := same.hold("the result", binding.Result); err != nil {
+			return draft{}, err
+		}
+		known = slices.ContainsFunc(state.Task.Findings, func(f projections.Finding) bool { return f.Open && f.Data == *finding })
+		if known {
+			return draft{}, errFindingKnown
+		}
+		return draft{payload: finding}, nil
+	})
+	if err != nil && !known {
+		return fmt.Errorf("record finding %s: %w", finding.Rule, err)
+	}
+	return refuse(ledger.CodeBoundary, "receipt.recorded/"+finding.Rule, "%s; a fatal finding is recorded", finding.Text)
+}
+
+// errFindingKnown stops a finding that is recorded already.
+var errFindingKnown = errors.New("finding is recorded already")
+
+// examine compares the recorded result with git: nil when they agree.
+func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
+	contract, said := t.Contract().Contract, t.Result.Data
+	kept, err := contains(ctx, repo, said.Head, said.Base)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readRange(ctx, repo, said.Base, said.Head)
+	if err != nil {
+		return nil, err
+	}
+	if what := differs(said, c, kept); what != "" {
+		return &events.Finding{Severity: "fatal", Rule: ruleDiffers, Text: what}, nil
+	}
+	bounds, err := boundaryOf(contract.Scope)
+	if err != nil {
+		return nil, err
+	}
+	err = checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, said.Head})
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeBoundary {
+		return &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(r.Text, events.MaxText)}, nil
+	}
+	return nil, err
+}
+
+// differs names the first thing in which a recorded result and git differ, ""
+// when they agree.
+func differs(said events.Result, c content, kept bool) string {
+	paths := func(list []events.ChangedPath) []string {
+		out := make([]string, len(list))
+		for i, p := range list {
+			out[i] = p.Status + " " + p.Path
+		}
+		slices.Sort(out)
+		return out
+	}
+	actual := make([]events.ChangedPath, len(c.changes))
+	for i, change := range c.changes {
+		actual[i] = events.ChangedPath{Path: workspace.EncodePath(change.Path), Status: string(change.Status)}
+	}
+	switch {
+	case !kept:
+		return "the result's head does not contain its base"
+	case said.Tree != c.result.Tree:
+		return fmt.Sprintf("the head's tree is %s, the result says %s", c.result.Tree, said.Tree)
+	case !slices.Equal(paths(said.Changes), paths(actual)):
+		return "the changed paths are not those that the result names"
+	case !slices.Equal(said.Authors, c.result.Authors):
+		return "the authors of the commits are not those that the result names"
+	}
+	return ""
+}
