@@ -46,8 +46,7 @@ func (s *session) down(ctx context.Context) error {
 		}
 		return err
 	}
-	// Only what answers as this ledger's service is the process of run.json.
-	if _, err := s.askStatus(ctx); err != nil {
+	if err := s.answers(ctx, f); err != nil {
 		return fmt.Errorf("stop process %d: %w", running.PID, err)
 	}
 	if err := syscall.Kill(running.PID, syscall.SIGTERM); err != nil {
@@ -58,6 +57,19 @@ func (s *session) down(ctx context.Context) error {
 	}
 	stopped["stopped"] = true
 	return s.result("stopped", stopped, func(w *textWriter) { w.line("service of ledger %s stopped", f.Ledger) })
+}
+
+// answers checks that what listens is this ledger's service, by a head that it
+// signs: only then is the process of run.json the one to stop. Whether its
+// history is the one that was seen before is no reason to leave it running.
+func (s *session) answers(ctx context.Context, f *server.Folder) error {
+	c, err := s.connect(f, "")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Status(ctx)
+	return err
 }
 
 // awaitFree returns once no process has the folder's history open.

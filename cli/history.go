@@ -106,6 +106,10 @@ func (s *session) verified(ctx context.Context, files []string, upTo events.Posi
 		return nil, audit, false, err
 	}
 	r, live, err := s.history(ctx)
+	if errors.Is(err, server.ErrNoLedger) { // the folder says that there was one
+		audit = ledger.Audit{Ledger: s.folder.Ledger, Fault: &ledger.Fault{Position: 1, Reason: "the history is gone: " + err.Error()}}
+		return ledger.NewBook(s.folder.Ledger), audit, live, nil
+	}
 	if err != nil {
 		return nil, audit, live, err
 	}
@@ -114,10 +118,9 @@ func (s *session) verified(ctx context.Context, files []string, upTo events.Posi
 		return nil, audit, live, err
 	}
 	switch {
-	case audit.Fault != nil:
-	case audit.Events == 0:
+	case audit.Events == 0 && audit.Fault == nil:
 		audit.Fault = &ledger.Fault{Position: 1, Reason: "the history is empty: the genesis event is missing"}
-	case audit.Identity != s.folder.Identity:
+	case audit.Events > 0 && audit.Identity != s.folder.Identity: // the first fault, whatever comes later
 		audit.Fault = &ledger.Fault{Position: 1, Reason: fmt.Sprintf("the genesis is %s, that of this ledger is %s", audit.Identity, s.folder.Identity)}
 	}
 	return book, audit, live, nil

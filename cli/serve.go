@@ -17,13 +17,15 @@ const listenDefault = "127.0.0.1:0"
 // newServeCommand builds "deed serve".
 func newServeCommand(e *Env, f *flags) *cobra.Command {
 	var listen string
+	var verbose bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the ledger's service in the foreground", Args: cobra.NoArgs,
 		Long: `Run the service of a ledger until SIGINT or SIGTERM. It verifies the whole history
 first, then prints where it listens, and logs to stderr. deed up does the same in the
 background. Only one service can run on a folder.`,
-		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen) }),
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen, verbose) }),
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log what the embedded server does, too")
 	cmd.Flags().StringVar(&listen, "listen", listenDefault, "loopback address; port 0 takes a free one")
 	return cmd
 }
@@ -39,12 +41,16 @@ type served struct {
 	Started bool `json:"started"`
 }
 
-func (s *session) serve(ctx context.Context, listen string) error {
+func (s *session) serve(ctx context.Context, listen string, verbose bool) error {
 	f, err := s.open()
 	if err != nil {
 		return err
 	}
-	log := slog.New(tint.NewHandler(s.env.Stderr, &tint.Options{TimeFormat: time.RFC3339, NoColor: !s.env.Terminal}))
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelInfo
+	}
+	log := slog.New(tint.NewHandler(s.env.Stderr, &tint.Options{Level: level, TimeFormat: time.RFC3339, NoColor: !s.env.Terminal}))
 	o := s.serviceOptions(f.Dir)
 	o.Listen, o.Log = listen, log
 	local, err := server.Run(ctx, o)

@@ -102,6 +102,17 @@ func (s *session) dial() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, err := s.env.places()
+	if err != nil {
+		return nil, err
+	}
+	s.client, err = s.connect(f, p.HeadPath(f.Ledger, f.Identity))
+	return s.client, err
+}
+
+// connect connects to the service of a folder. Heads are remembered at
+// headPath, "" for nowhere.
+func (s *session) connect(f *server.Folder, headPath string) (*client.Client, error) {
 	running, err := f.Running()
 	if err != nil {
 		if errors.Is(err, server.ErrNotRunning) {
@@ -127,15 +138,10 @@ func (s *session) dial() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.env.places()
-	if err != nil {
-		return nil, err
-	}
-	s.client, err = client.Dial(client.Config{
+	return client.Dial(client.Config{
 		URL: running.URL, User: credential.User, Password: credential.Password, Ledger: f.Ledger,
-		Identity: identity, Service: key, HeadPath: p.HeadPath(f.Ledger, f.Identity),
+		Identity: identity, Service: key, HeadPath: headPath,
 	})
-	return s.client, err
 }
 
 // keyPath returns the private key's file: --key, DEED_KEY, --as, DEED_AS, or

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const (
 	// upStep is how often a service that starts is asked.
 	upStep = 20 * time.Millisecond
 	// logTail is how much of a failed service's log is shown, in bytes.
-	logTail = 4000
+	logTail = 1500
 	// logKeep is the size in bytes above which a log is set aside at start.
 	logKeep = 8 << 20
 )
@@ -109,25 +110,19 @@ func (s *session) await(ctx context.Context, child *service) (protocol.Status, s
 		if err != nil || child.pid != 0 && running.PID != child.pid {
 			continue // not there yet, or what a killed service left
 		}
-		status, err := s.askStatus(ctx)
+		s.close()
+		s.client = nil
+		c, err := s.dial()
 		if err == nil {
-			return status, running, nil
+			var status protocol.Status
+			if status, err = c.Status(ctx); err == nil {
+				return status, running, nil
+			}
 		}
 		if classify(err).exit != ExitUnavailable {
 			return protocol.Status{}, server.Running{}, err
 		}
 	}
-}
-
-// askStatus connects anew and asks.
-func (s *session) askStatus(ctx context.Context) (protocol.Status, error) {
-	s.close()
-	s.client = nil
-	c, err := s.dial()
-	if err != nil {
-		return protocol.Status{}, err
-	}
-	return c.Status(ctx)
 }
 
 // service is a service in the background, as its starter sees it.
@@ -214,6 +209,9 @@ func (c *service) tail() []string {
 	text, err := io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil
+	}
+	if from > c.begun { // it begins within a line
+		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	lines := projections.PlainLines(string(text), logTail)
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })

@@ -94,11 +94,14 @@ func (w *textWriter) why(state protocol.TaskState) {
 	w.line("what may happen next:")
 	rows := make([][]string, len(d.Next))
 	for i, n := range d.Next {
-		moves := ""
+		moves, by := "", n.By
 		if n.Moves {
 			moves = "moves on"
 		}
-		rows[i] = []string{"  " + n.Event, n.By, moves, n.Note}
+		if n.Note != "" {
+			by += " (" + n.Note + ")"
+		}
+		rows[i] = []string{"  " + n.Event, moves, by}
 	}
-	w.table([]string{"  EVENT", "BY", "", "NOTE"}, rows)
+	w.table([]string{"  EVENT", "", "BY"}, rows)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -227,6 +228,9 @@ func (s *Service) event(q protocol.Ask) (out protocol.Located, err error) {
 func (s *Service) packet(q protocol.Ask) (out protocol.Packet, err error) {
 	err = s.withTask(q.Task, func(b *ledger.Book, t *projections.Task) error {
 		text, markdown, digest, err := build(q, b, t)
+		if errors.Is(err, projections.ErrPacketLimit) {
+			return &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeLimit, Rule: "query", Text: err.Error()}
+		}
 		if err != nil {
 			return err
 		}
