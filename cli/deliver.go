@@ -18,7 +18,8 @@ func newDeliverCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deliver TASK", Short: "Record that the approved tree is on the target", Args: cobra.MaximumNArgs(1),
 		Long: "Record that the approved tree is on the contract's target branch, as git in this worktree shows it.\n\n" +
-			"The tip of the branch counts, or --commit, which must be in the branch's history. Its tree must be the approved one.",
+			"The tip of the branch counts, or --commit, which must be in the branch's history. Its tree must be the approved one. " +
+			"The branch is the one of this repository; where it has none, origin's as it was last fetched.",
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
