@@ -69,7 +69,7 @@ func Run(ctx context.Context, root string, check Check, env []string) Outcome {
 	if err != nil {
 		return fail(err)
 	}
-	home, err := os.MkdirTemp("", "deed-home-")
+	home, err := makeHome("deed-home-")
 	if err != nil {
 		return fail(fmt.Errorf("prepare check: %w", err))
 	}

@@ -79,7 +79,7 @@ func RunEffect(ctx context.Context, lock *EffectLock, call EffectCall) (out Effe
 	if err != nil {
 		return EffectOutcome{}, err
 	}
-	home, err := os.MkdirTemp("", "deed-effect-")
+	home, err := makeHome("deed-effect-")
 	if err != nil {
 		return EffectOutcome{}, fmt.Errorf("prepare effect: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 )
 
 // ProbeStatus is what a probe found.
@@ -52,7 +51,7 @@ func RunProbe(ctx context.Context, call EffectCall) ProbeResult {
 	if err != nil {
 		return unknown(err.Error(), newRecorder(0, nil).output())
 	}
-	home, err := os.MkdirTemp("", "deed-probe-")
+	home, err := makeHome("deed-probe-")
 	if err != nil {
 		return unknown(err.Error(), newRecorder(0, nil).output())
 	}
