@@ -57,7 +57,6 @@ type demo struct {
 	began   time.Time
 
 	refusals []demoRefusal
-	takeover int
 	report   demoReport
 }
 
@@ -117,6 +116,9 @@ func (d *demo) place(keep string) (err error) {
 	}
 	d.ledger, d.project = filepath.Join(d.dir, "ledger"), filepath.Join(d.dir, "project")
 	d.work, d.world = filepath.Join(d.dir, "work"), filepath.Join(d.dir, "outside-world")
+	if err := os.Mkdir(d.temp(), 0o700); err != nil {
+		return fmt.Errorf("make folder of the demo: %w", err)
+	}
 	return nil
 }
 
@@ -154,7 +156,7 @@ func (d *demo) refused(ctx context.Context, actor, tried string, args ...string)
 		return fmt.Errorf("%w: %s was not refused: %s (exit %d)", errPromise, actor, tried, r.exit)
 	}
 	d.refusals = append(d.refusals, demoRefusal{actor, tried, refusal.Rule, refusal.Code, refusal.Text})
-	d.answer("refused (%s): %s", refusal.Rule, refusal.Text)
+	d.answer("refused by %s: %s", refusal.Rule, refusal.Text)
 	return nil
 }
 

@@ -74,10 +74,14 @@ func (d *demo) environment(actor string) []string {
 	}
 	mail := actor + "@example.org"
 	return append(env,
-		"DEED_HOME="+filepath.Join(d.dir, "home"), "DEED_DIR="+d.ledger, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"DEED_HOME="+filepath.Join(d.dir, "home"), "TMPDIR="+d.temp(), "DEED_DIR="+d.ledger, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME="+actor, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+actor, "GIT_COMMITTER_EMAIL="+mail,
 		"GOCACHE="+d.goCache, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off")
 }
+
+// temp is where the demo's processes put temporary files: a process that is
+// killed leaves some, which go with the folder.
+func (d *demo) temp() string { return filepath.Join(d.dir, "tmp") }
 
 // process prepares a process in a group of its own, which ends with ctx.
 func (d *demo) process(ctx context.Context, actor, dir, name string, args ...string) *exec.Cmd {

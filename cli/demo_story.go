@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,62 +21,6 @@ const (
 	demoTerm = "3s"
 )
 
-// The demo's project: a Go module with a feature that is missing.
-const (
-	demoModule = "module example.org/greet\n\ngo 1.21\n"
-	demoBegin  = `// Package greet greets people.
-package greet
-
-// Greet returns a greeting.
-func Greet(name string) string { return "" }
-`
-	demoHalf = `// Package greet greets people.
-package greet
-
-// Greet returns a greeting for a person.
-func Greet(name string) string { return "Hello, " + name + "!" }
-`
-	demoWhole = `// Package greet greets people.
-package greet
-
-// Greet returns a greeting for a person, or for everybody.
-func Greet(name string) string {
-	if name == "" {
-		name = "world"
-	}
-	return "Hello, " + name + "!"
-}
-`
-	demoTest = `package greet
-
-import "testing"
-
-func TestGreetByName(t *testing.T) {
-	if got := Greet("Ada"); got != "Hello, Ada!" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestGreetEverybody(t *testing.T) {
-	if got := Greet(""); got != "Hello, world!" {
-		t.Errorf("got %q", got)
-	}
-}
-`
-)
-
-// demoActor is one actor of the demo besides the owner.
-type demoActor struct {
-	name, kind, principal, role string
-}
-
-func demoActors() []demoActor {
-	return []demoActor{
-		{"impl-a", "agent", "alan", "implementer"}, {"impl-b", "agent", "barbara", "implementer"}, {"verify-1", "ci", "ci-main", "verifier"},
-		{"control-1", "agent", "carol", "controller"}, {"rev-1", "human", "rita", "reviewer"}, {"op-1", "human", "oscar", "operator"},
-	}
-}
-
 // acts returns the demo's acts in their order.
 func (d *demo) acts() []func(context.Context) error {
 	acts := []func(context.Context) error{d.createProject, d.createLedger, d.agree, d.begin, d.crash, d.expire, d.recover}
@@ -89,120 +32,20 @@ func (d *demo) acts() []func(context.Context) error {
 	return append(acts, d.audit, d.check)
 }
 
-// createProject makes the repository: the branch main with a missing feature
-// and its test, and a second worktree for the task.
-func (d *demo) createProject(ctx context.Context) error {
-	d.heading("A task is agreed")
-	d.tell("owner", "makes a git repository: a Go function that should greet, and the test that it must pass")
-	var err error
-	if d.goCache, err = d.program(ctx, "owner", d.dir, "go", "env", "GOCACHE"); err != nil {
-		return err
-	}
-	if err := os.Mkdir(d.project, 0o700); err != nil {
-		return fmt.Errorf("make project: %w", err)
-	}
-	for name, text := range map[string]string{"go.mod": demoModule, "greet.go": demoBegin, "greet_test.go": demoTest} {
-		if err := d.write(d.project, name, text); err != nil {
-			return err
-		}
-	}
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "begin"}, {"worktree", "add", "-q", "-b", "greet", d.work},
-	} {
-		if _, err := d.program(ctx, "owner", d.project, "git", args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *demo) write(dir, name, text string) error {
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// createLedger makes the ledger and its actors.
-func (d *demo) createLedger(ctx context.Context) error {
-	d.tell("owner", "creates a ledger and invites six actors; each claims its name with a key of its own")
-	for _, args := range [][]string{
-		{"key", "new", "owner"}, {"ledger", "create", "demo", "--admin", "owner", "--principal", "olga"}, {"up"},
-	} {
-		if _, err := d.must(ctx, "owner", d.project, args...); err != nil {
-			return err
-		}
-	}
-	for _, a := range demoActors() {
-		if err := d.invite(ctx, a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *demo) invite(ctx context.Context, a demoActor) error {
-	if _, err := d.must(ctx, a.name, d.project, "key", "new", a.name); err != nil {
-		return err
-	}
-	r, err := d.must(ctx, "owner", d.project, "actor", "invite", a.name, "--kind", a.kind, "--principal", a.principal, "--roles", a.role, "--git", a.name+"@example.org")
-	if err != nil {
-		return err
-	}
-	var invitation struct {
-		Token string `json:"token"`
-	}
-	if err := r.decode(&invitation); err != nil {
-		return err
-	}
-	file := filepath.Join(d.dir, a.name+".token")
-	if err := os.WriteFile(file, []byte(invitation.Token), 0o600); err != nil {
-		return fmt.Errorf("write token: %w", err)
-	}
-	_, err = d.must(ctx, a.name, d.project, "actor", "claim", a.name, "--token-file", file)
-	return errors.Join(err, os.Remove(file))
-}
-
-// agree proposes and accepts the contract.
-func (d *demo) agree(ctx context.Context) error {
-	text, err := json.Marshal(map[string]any{
-		"goal": "Greet says hello to a person, and to everybody where no name is given", "riskTier": "preview", "target": "main", "quorum": 1,
-		"acceptance": []any{map[string]any{
-			"id": "A1", "text": "the test of greet passes", "evidence": "test",
-			"checks": []any{map[string]any{
-				"id": "A1-1", "command": []string{"go", "test", "-count=1", "-json", "./..."}, "files": []any{map[string]any{"path": "greet_test.go"}}, "timeoutSeconds": 120,
-			}},
-		}},
-		"scope": map[string]any{"include": []string{"*.go"}, "commands": []string{d.env.Executable}, "effects": []string{"preview"}},
-	}, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("write contract: %w", err)
-	}
-	file := filepath.Join(d.dir, "contract.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return fmt.Errorf("write contract: %w", err)
-	}
-	for _, args := range [][]string{{"contract", "propose", demoTask, "-f", file}, {"contract", "accept", demoTask}} {
-		if _, err := d.must(ctx, "owner", d.project, args...); err != nil {
-			return err
-		}
-	}
-	d.tell("owner", "agrees on the contract: %s is done when that very test passes; a preview is the only effect allowed", demoTask)
-	return nil
-}
-
 // begin lets impl-a do half of the work.
 func (d *demo) begin(ctx context.Context) error {
 	d.heading("Work, an effect, and a crash at the worst moment")
-	d.tell("impl-a", "opens an attempt, claims the lease for %s, and commits half of the work", demoTerm)
+	d.tell("impl-a", "opens an attempt, commits half of the work, and claims the lease for %s", demoTerm)
 	if _, err := d.must(ctx, "impl-a", d.work, "attempt", "open", demoTask); err != nil {
 		return err
 	}
 	if err := d.commit(ctx, "impl-a", demoHalf, "greet: greet by name"); err != nil {
 		return err
 	}
-	_, err := d.must(ctx, "impl-a", d.work, "lease", "claim", demoTask, "--purpose", "work", "--term", demoTerm)
-	return err
+	if _, err := d.must(ctx, "impl-a", d.work, "lease", "claim", demoTask, "--purpose", "work", "--term", demoTerm); err != nil {
+		return err
+	}
+	return d.now(ctx)
 }
 
 func (d *demo) commit(ctx context.Context, actor, text, message string) error {
@@ -237,22 +80,10 @@ func (d *demo) crash(ctx context.Context) error {
 		return err
 	}
 	d.tell("impl-a", "publishes a preview: intent and dispatch are in the ledger before the call is made")
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := d.process(ctx, "impl-a", d.work, d.env.Executable, append([]string{"--as", "impl-a"}, args...)...)
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start effect: %w", err)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = cmd.Wait() }()
-	if err := awaitPosted(ctx, d.world, ended); err != nil {
+	if err := d.killAfterAct(ctx, args); err != nil {
 		return err
 	}
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill impl-a: %w", err)
-	}
-	<-ended
-	d.tell("impl-a", "is killed with SIGKILL: the preview is out, its outcome is not recorded")
+	d.tell("impl-a", "is killed with SIGKILL after the call acted: the preview is out, its outcome is not recorded")
 	t, err := d.task(ctx)
 	if err != nil {
 		return err
@@ -263,6 +94,39 @@ func (d *demo) crash(ctx context.Context) error {
 	d.answer("the ledger knows: dispatched, outcome open")
 	d.tell("impl-b", "wants to go on at once")
 	return d.refused(ctx, "impl-b", "claim the lease while impl-a's is not settled", "lease", "claim", demoTask, "--purpose", "work", "--term", "2m")
+}
+
+// killAfterAct runs deed as impl-a, and kills its whole process group once the
+// outside world has changed.
+func (d *demo) killAfterAct(ctx context.Context, args []string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := d.process(ctx, "impl-a", d.work, d.env.Executable, append([]string{"--as", "impl-a"}, args...)...)
+	if err := cmd.Start(); err != nil {
+		cancel()
+		return fmt.Errorf("start effect: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	defer func() { cancel(); <-ended }()
+	if err := awaitPosted(ctx, d.world, ended); err != nil {
+		return err
+	}
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill impl-a: %w", err)
+	}
+	return nil
+}
+
+// now tells where the task stands.
+func (d *demo) now(ctx context.Context) error {
+	if d.json {
+		return nil
+	}
+	t, err := d.task(ctx)
+	if err == nil {
+		d.answer("%s is %s", demoTask, t.State)
+	}
+	return err
 }
 
 // task reads the task in a process of its own.
@@ -342,7 +206,6 @@ func (d *demo) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.takeover++
 	d.tell("impl-b", "claims the lease and reads the resume packet (%d bytes, no transcript)", len(r.data))
 	args, err := d.effectArgs()
 	if err != nil {
@@ -368,8 +231,10 @@ func (d *demo) takeOver(ctx context.Context) error {
 		return err
 	}
 	d.tell("impl-b", "finishes the work and records the result")
-	_, err = d.must(ctx, "impl-b", d.work, "result", "record", demoTask, "--map", "*=A1", "--summary", "greet by name, and everybody without one")
-	return err
+	if _, err = d.must(ctx, "impl-b", d.work, "result", "record", demoTask, "--map", "*=A1", "--summary", "greet by name, and everybody without one"); err != nil {
+		return err
+	}
+	return d.now(ctx)
 }
 
 // verify lets somebody else run the real test.
@@ -393,7 +258,7 @@ func (d *demo) verify(ctx context.Context) error {
 	for _, c := range done.Checks {
 		d.answer("check %s: %s, %d tests ran, %d ms", c.ID, string(c.Outcome), c.Executed, c.DurationMS)
 	}
-	return nil
+	return d.now(ctx)
 }
 
 // approve lets a person approve what was proven.
@@ -402,8 +267,10 @@ func (d *demo) approve(ctx context.Context) error {
 	if _, err := d.must(ctx, "rev-1", d.project, "packet", "review", demoTask); err != nil {
 		return err
 	}
-	_, err := d.must(ctx, "rev-1", d.project, "approve", demoTask)
-	return err
+	if _, err := d.must(ctx, "rev-1", d.project, "approve", demoTask); err != nil {
+		return err
+	}
+	return d.now(ctx)
 }
 
 // deliver merges and records the delivery.
@@ -412,32 +279,67 @@ func (d *demo) deliver(ctx context.Context) error {
 	if _, err := d.program(ctx, "op-1", d.project, "git", "merge", "-q", "--ff-only", "greet"); err != nil {
 		return err
 	}
-	_, err := d.must(ctx, "op-1", d.project, "deliver", demoTask)
-	return err
+	if _, err := d.must(ctx, "op-1", d.project, "deliver", demoTask); err != nil {
+		return err
+	}
+	return d.now(ctx)
 }
 
-// audit verifies the whole history and folds it again.
+// digests are what audit verify and replay say of the states that they came to.
+type digests struct {
+	Events  events.Position `json:"events"`
+	Digests struct {
+		Tasks map[string]string `json:"tasks"`
+	} `json:"digests"`
+	Tasks []struct {
+		Task   string `json:"task"`
+		Digest string `json:"digest"`
+	} `json:"tasks"`
+}
+
+// audit verifies the whole history and folds it again: both must come to the
+// state that the service shows.
 func (d *demo) audit(ctx context.Context) error {
 	d.heading("Anyone can check")
-	if _, err := d.must(ctx, "owner", d.project, "audit", "verify"); err != nil {
-		return err
-	}
-	if _, err := d.must(ctx, "owner", d.project, "replay"); err != nil {
-		return err
-	}
-	r, err := d.must(ctx, "owner", d.project, "status")
+	t, err := d.task(ctx)
 	if err != nil {
 		return err
 	}
-	var status struct {
-		Position events.Position `json:"position"`
-	}
-	if err := r.decode(&status); err != nil {
+	shown, err := t.Digest()
+	if err != nil {
 		return err
 	}
-	d.report.Audit, d.report.Events = "ok", status.Position
-	d.tell("auditor", "verifies every signature, link and head of %d events, and replays them to the same state", uint64(status.Position))
+	var found digests
+	for _, args := range [][]string{{"audit", "verify"}, {"replay"}} {
+		r, err := d.must(ctx, "owner", d.project, args...)
+		if err != nil {
+			return err
+		}
+		if err := r.decode(&found); err != nil {
+			return err
+		}
+	}
+	if len(found.Tasks) != 1 || found.Tasks[0].Digest != shown.String() || found.Digests.Tasks[demoTask] != shown.String() {
+		return fmt.Errorf("%w: audit and replay come to another state than the service shows", errPromise)
+	}
+	d.report.Audit, d.report.Events = "ok", found.Events
+	d.tell("auditor", "verifies every signature, link and head of %d events, and replays them to the same state", uint64(found.Events))
 	return nil
+}
+
+// takeovers counts the work runs that another actor began than the one before.
+func takeovers(t *projections.Task) int {
+	n, last := 0, ""
+	for _, r := range t.Runs {
+		if r.Purpose != events.PurposeWork {
+			continue
+		}
+		if last != "" && r.Actor != last {
+			n++
+		}
+		last = r.Actor
+	}
+	return n
 }
 
 // check compares what happened with what was promised: it counts the outside
@@ -452,7 +354,7 @@ func (d *demo) check(ctx context.Context) error {
 		return err
 	}
 	d.report.State, d.report.Delivered = t.State, t.State == projections.Delivered
-	d.report.EffectsExecuted, d.report.Takeovers, d.report.Refusals = len(lines), d.takeover, d.refusals
+	d.report.EffectsExecuted, d.report.Takeovers, d.report.Refusals = len(lines), takeovers(t), d.refusals
 	status, end, refused := projections.StatusConfirmed, projections.Delivered, 3
 	if d.noProbe {
 		status, end, refused = projections.StatusDispatched, projections.Escalated, 2

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -93,7 +94,7 @@ func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projection
 		}
 	}
 	verdict, rule := runner.Judge(evidence)
-	f.evidence = fmt.Sprintf("probe %s by rule %s: %s %s", verdict, rule, answer.Output.Window(), answer.Reason)
+	f.evidence = fmt.Sprintf("probe %s by rule %s: %s", verdict, rule, strings.TrimSpace(answer.Reason+" "+answer.Output.Window()))
 	switch verdict {
 	case runner.EffectConfirmed:
 		f.status, f.externalID = projections.StatusConfirmed, answer.ExternalID
