@@ -63,16 +63,18 @@ func (w *Writer) heartbeat(h *Heartbeat) error {
 	if h.Ledger != w.cfg.Ledger {
 		return refuse(CodeNotFound, "heartbeat", "this is ledger %s", w.cfg.Ledger)
 	}
-	now := w.cfg.Now()
-	w.leases.look(now)
-	if w.leases.expired(h.Task, now) {
-		w.interrupt(h.Task)
+	if w.expiredNow(h.Task) {
+		if err := w.interrupt(h.Task); err != nil {
+			return notInterrupted(err)
+		}
 	}
 	t := w.book.State.Task(h.Task)
 	if t.Lease == nil || int64(t.Lease.Fence) != h.Fence || t.Lease.Key != string(h.signer) {
 		return refuse(CodeFence, "heartbeat", "fence %d of task %s is not live, or not this key's", h.Fence, h.Task)
 	}
-	if !w.leases.renew(h.Task, uint64(h.Fence), h.Number, now) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.leases.renew(h.Task, uint64(h.Fence), h.Number, w.cfg.Now()) {
 		return refuse(CodeFence, "heartbeat", "number %d is not after the last one", h.Number)
 	}
 	return nil

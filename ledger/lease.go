@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"github.com/deedledger/deed/projections"
@@ -28,16 +29,26 @@ type deadline struct {
 // look notes the time of a look at the leases and renews all of them after a
 // clock jump.
 func (l *leases) look(now time.Time) {
-	if !l.looked.IsZero() {
-		drift := now.Round(0).Sub(l.looked.Round(0)) - now.Sub(l.looked)
-		if drift > jumpTolerance || drift < -jumpTolerance {
-			for task, d := range l.deadlines {
-				d.at = now.Add(d.term)
-				l.deadlines[task] = d
-			}
-		}
+	// Without a monotonic reading both differences are the same.
+	if !l.looked.IsZero() && jumped(now.Round(0).Sub(l.looked.Round(0)), now.Sub(l.looked)) {
+		l.renewAll(now)
 	}
 	l.looked = now
+}
+
+// jumped reports whether the wall clock went another way than the time that
+// passed: it was set, or the machine slept.
+func jumped(wall, passed time.Duration) bool {
+	drift := wall - passed
+	return drift > jumpTolerance || drift < -jumpTolerance
+}
+
+// renewAll gives every lease a full term.
+func (l *leases) renewAll(now time.Time) {
+	for task, d := range l.deadlines {
+		d.at = now.Add(d.term)
+		l.deadlines[task] = d
+	}
 }
 
 // follow brings a task's deadline in line with its state: a new lease and any
@@ -77,7 +88,7 @@ func (l *leases) expired(task string, now time.Time) bool {
 	return ok && !now.Before(d.at)
 }
 
-// all returns the tasks whose leases have expired.
+// all returns the tasks whose leases have expired, sorted.
 func (l *leases) all(now time.Time) []string {
 	var tasks []string
 	for task := range l.deadlines {
@@ -85,5 +96,6 @@ func (l *leases) all(now time.Time) []string {
 			tasks = append(tasks, task)
 		}
 	}
+	slices.Sort(tasks)
 	return tasks
 }

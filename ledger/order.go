@@ -54,7 +54,9 @@ func (w *Writer) one(p *pending) answer {
 		return answer{err: w.heartbeat(p.renew)}
 	}
 	if task := p.admit.Event.Source.Task; w.expiredNow(task) {
-		w.interrupt(task)
+		if err := w.interrupt(task); err != nil {
+			return answer{err: notInterrupted(err)}
+		}
 	}
 	ack, err := w.order(p.admit)
 	return answer{ack: ack, err: err}
@@ -99,7 +101,7 @@ func (w *Writer) append(e events.Event, admitted int64) (events.Position, error)
 		return 0, refuse(CodeLimit, "journal", "%v", err)
 	default:
 		w.cfg.Log.Warn("append not settled", "event_id", e.ID, "err", err)
-		return w.reread(e)
+		return w.settle(e, expect)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,25 +114,40 @@ func (w *Writer) append(e events.Event, admitted int64) (events.Position, error)
 	return at, nil
 }
 
-// reread catches up with the journal and answers for an event whose append
-// was not settled.
-func (w *Writer) reread(e events.Event) (events.Position, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.catchUp(context.Background()); err != nil {
-		if r, ok := errors.AsType[*Refusal](err); ok && r.Class == Corrupt {
-			w.broken = r
+// settle answers for an event whose append was not settled: whose turn it was
+// is read from the journal.
+func (w *Writer) settle(e events.Event, expect journal.Expect) (events.Position, error) {
+	if err := w.reread(); err != nil {
+		if r := AsRefusal(err); r.Class == Corrupt {
 			return 0, r
 		}
-		w.broken = unknown("the journal cannot be read")
-		return 0, w.broken
+		return 0, unknown("the journal cannot be read")
 	}
-	w.broken = nil
 	if at, hash, ok := w.book.Find(e.ID); ok && hash == e.Hash() {
 		return at, nil
 	}
+	if w.book.State.Position == expect.Last {
+		// Its place is still free: the request may be on its way, so that a
+		// refusal could turn out wrong.
+		return 0, unknown("the journal did not answer")
+	}
 	sequence, head := w.book.SourceHead(e.Source)
 	return 0, &Refusal{Class: Conflict, Code: CodeHead, Rule: "journal", Text: "another message took the position: read again and decide again", Sequence: sequence, Head: head.String()}
+}
+
+// reread catches up with the journal. While that fails nothing is ordered.
+func (w *Writer) reread() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = nil
+	if err := w.catchUp(context.Background()); err != nil {
+		if r, ok := errors.AsType[*Refusal](err); ok && r.Class == Corrupt {
+			w.broken = r
+		} else {
+			w.broken = &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "the journal cannot be read; nothing was written"}
+		}
+	}
+	return w.broken
 }
 
 // halt makes the writer refuse everything from now on.
@@ -162,22 +179,36 @@ func (w *Writer) seal() ([]byte, error) {
 
 // expiredNow reports whether the task's lease has run out.
 func (w *Writer) expiredNow(task string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	now := w.cfg.Now()
 	w.leases.look(now)
 	return task != "" && w.leases.expired(task, now)
 }
 
+// expired returns the tasks whose leases have run out.
+func (w *Writer) expired() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.cfg.Now()
+	w.leases.look(now)
+	return w.leases.all(now)
+}
+
 // sweep interrupts every task whose lease has run out, and tries to come back
 // from an unknown append.
 func (w *Writer) sweep() {
-	if r, ok := errors.AsType[*Refusal](w.broken); ok && r.Class == Unknown {
-		_, _ = w.reread(events.Event{})
+	if w.broken != nil && AsRefusal(w.broken).Class == Unavailable {
+		_ = w.reread()
 	}
-	now := w.cfg.Now()
-	w.leases.look(now)
-	expired := w.leases.all(now)
+	if w.broken != nil {
+		return
+	}
+	expired := w.expired()
 	for _, task := range expired {
-		w.interrupt(task)
+		if err := w.interrupt(task); err != nil {
+			w.cfg.Log.Error("interrupt", "task", task, "err", err)
+		}
 	}
 	if len(expired) > 0 {
 		if _, err := w.seal(); err != nil {
@@ -187,18 +218,25 @@ func (w *Writer) sweep() {
 }
 
 // interrupt records that a task's lease ran out.
-func (w *Writer) interrupt(task string) {
+func (w *Writer) interrupt(task string) error {
 	t := w.book.State.Task(task)
 	if t.Lease == nil {
-		return
+		return nil
 	}
 	a, err := w.serviceEvent(t, &events.Interruption{Cause: "lease-expired", Fence: int64(t.Lease.Fence)})
 	if err == nil {
 		_, err = w.order(a)
 	}
-	if err != nil {
-		w.cfg.Log.Error("interrupt", "task", task, "err", err)
+	return err
+}
+
+// notInterrupted is the answer to whoever submits to a task whose lease ran
+// out while that cannot be recorded: nothing passes the end of a lease.
+func notInterrupted(err error) *Refusal {
+	if r := AsRefusal(err); r.Class == Corrupt {
+		return r
 	}
+	return &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "lease", Text: fmt.Sprintf("the task's lease ran out, and that could not be recorded (%v); nothing was written", err)}
 }
 
 // serviceEvent builds an event by the service itself.

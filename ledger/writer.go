@@ -72,10 +72,11 @@ type Writer struct {
 	cfg  Config
 	keys atomic.Pointer[signer.Keyring] // a clone that nobody changes
 
-	mu     sync.RWMutex // guards book; written by the writer goroutine only
+	mu     sync.RWMutex // guards what is below; written by the writer goroutine only
 	book   *Book
 	leases leases
-	// broken says why nothing more is ordered; guarded by mu.
+	// broken says why nothing more is ordered: corrupt for good, unavailable
+	// until the journal can be read again.
 	broken error
 
 	queue chan *pending
@@ -234,6 +235,13 @@ func unknown(why string) *Refusal {
 func (w *Writer) dryRun(a Admitted) (Ack, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
+	if w.broken != nil {
+		return Ack{}, w.broken
+	}
+	if w.leases.expired(a.Event.Source.Task, w.cfg.Now()) {
+		sequence, head := w.book.SourceHead(a.Event.Source)
+		return Ack{}, &Refusal{Class: Conflict, Code: CodeHead, Rule: "lease", Text: "the task's lease ran out and is interrupted first", Sequence: sequence, Head: head.String()}
+	}
 	admitted := w.stamp()
 	ack := Ack{EventID: a.Event.ID, Hash: a.Event.Hash().String(), Admitted: admitted, DryRun: true, Rule: w.ruleName(a)}
 	err := w.book.Check(a, admitted)
