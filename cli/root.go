@@ -20,6 +20,12 @@ func New(e *Env) *cobra.Command {
 	f := &flags{}
 	root := &cobra.Command{
 		Use: "deed", Short: "A signed, append-only ledger for work that coding agents deliver",
+		Long: `Deed records what was agreed, what was done and what was proven, so that somebody else
+can take over safely, nothing is deployed twice, and anyone can check it all later.
+
+Start with deed key new, deed ledger create and deed up; deed why TASK says what may
+happen next. Every command takes -o json; every command that writes takes --dry-run.
+deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 		SilenceUsage: true, SilenceErrors: true, Version: e.Version,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if f.output != "text" && f.output != "json" {

@@ -21,8 +21,8 @@ const lockName = "server.lock"
 
 // Tries to take the lock, and the pause between.
 const (
-	lockTries = 5
-	lockPause = 10 * time.Millisecond
+	lockTries = 20
+	lockPause = 5 * time.Millisecond
 )
 
 // lock is held as long as its file is open, so it ends with the process.
