@@ -271,6 +271,9 @@ func (b *Book) learn(r events.Record) error {
 	case *events.KeyClaim:
 		return grant(d.Key, d.Actor)
 	case *events.Revocation:
+		if len(b.Keys.Keys(d.Actor)) == 0 {
+			return nil // an invitation was withdrawn; the registry refuses its claim
+		}
 		return b.Keys.Revoke(d.Actor, uint64(r.Position))
 	}
 	return nil

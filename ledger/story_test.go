@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/ledger/ledgertest"
@@ -72,4 +73,31 @@ func equalDigests(a, b projections.Digests) bool {
 func stateOf(h *ledgertest.House) (l *projections.Ledger) {
 	h.Writer.View(func(b *ledger.Book) { l = b.State })
 	return l
+}
+
+func openHead(t *testing.T, h *ledgertest.House, text []byte) evidence.Head {
+	t.Helper()
+	identity, err := events.ParseHash(stateOf(h).Registry.Identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := evidence.OpenHead(text, h.Ledger, identity, ledgertest.Key(ledgertest.Service).Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// checkContinues verifies a proof from the head of a known size.
+func checkContinues(t *testing.T, h *ledgertest.House, known uint64, next evidence.Head, proof []events.Hash) {
+	t.Helper()
+	for _, previous := range h.Heads() {
+		if previous.Size == known {
+			if err := evidence.CompareHeads(previous, next, proof); err != nil {
+				t.Errorf("from size %d to %d: %v", known, next.Size, err)
+			}
+			return
+		}
+	}
+	t.Errorf("no head of size %d was kept", known)
 }

@@ -204,10 +204,14 @@ func (c *Cast) Genesis(mods ...func(*events.Genesis)) events.Event {
 }
 
 // Invitation returns the data that invites an actor of the cast, with the
-// roles that it plays.
+// roles that it plays, or anybody else as an implementer.
 func Invitation(actor string) *events.Invitation {
+	roles := projectionstest.Cast()[actor]
+	if roles == nil {
+		roles = []events.Role{events.RoleImplementer}
+	}
 	return &events.Invitation{
-		Actor: actor, Kind: KindOf(actor), Principal: "of-" + actor, Roles: projectionstest.Cast()[actor],
+		Actor: actor, Kind: KindOf(actor), Principal: "of-" + actor, Roles: roles,
 		GitIdentities: []string{actor + "@example.org"}, TokenHash: projectionstest.Digest("token-" + actor),
 	}
 }
