@@ -53,6 +53,7 @@ func ResumePacket(t *Task, g *Registry, reader Reader) Resume {
 	v := viewOf(role)
 	r := Resume{
 		Schema: ResumeSchema, Ledger: t.Ledger, Task: t.ID, State: t.State, Role: role,
+		Verification: t.Verification(), Delivery: t.DeliveryStatus(),
 		NonGoals: []string{}, Acceptance: t.acceptance(), Files: t.files(), Failing: t.failingChecks(),
 		Boundary: Boundary{Include: []string{}, Exclude: []string{}, Commands: []string{}, Effects: []events.EffectKind{}},
 		Done:     t.done(v), Next: t.next(), Effects: t.effectViews(), Risks: t.risks(), Budget: t.budget(),

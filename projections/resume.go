@@ -23,6 +23,9 @@ type Resume struct {
 	Task   string      `json:"task"`
 	State  State       `json:"state"`
 	Role   events.Role `json:"role"` // whose view this is, "" without a role
+	// Verification and Delivery are the plain fields of the delivery contract.
+	Verification string `json:"verification"`
+	Delivery     string `json:"delivery"`
 	// BlockedAt is the position of an event that the fold could not take:
 	// nothing after it is known here, and nobody may go on.
 	BlockedAt events.Position `json:"blockedAt,omitzero"`
