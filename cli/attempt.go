@@ -25,7 +25,9 @@ func newAttemptOpenCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "open TASK", Short: "Open an attempt and pin its inputs", Args: cobra.MaximumNArgs(1),
 		Long: "Open an attempt at the accepted contract: pin base commit, lockfiles, tool versions, policy and boundary, " +
-			"and bind this worktree to the task.\n\nThe base is a commit of the contract's target; default is where HEAD left it.",
+			"and bind this worktree to the task.\n\nThe base is a commit of the contract's target; default is where HEAD left it.\n\n" +
+			"What no program can measure the environment states, here and at each claim: DEED_IMAGE the runtime image, " +
+			"DEED_SCHEMA the version of the database's schema, DEED_FLAGS the feature flags, separated by commas.",
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
 			if err != nil {

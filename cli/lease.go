@@ -8,6 +8,7 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
@@ -136,7 +137,7 @@ func newLeaseRenewCommand(e *Env, f *flags) *cobra.Command {
 	return cmd
 }
 
-// renewed is one line of lease renew.
+// renewed is the result of lease renew: its first heartbeat was taken.
 type renewed struct {
 	Task  string `json:"task"`
 	Fence uint64 `json:"fence"`
@@ -161,22 +162,38 @@ func (s *session) keepLease(ctx context.Context, task string, every time.Duratio
 	if err := s.renew(ctx, task, l.Fence, renewLimit); err != nil {
 		return fmt.Errorf("renew the lease of %s: %w", task, err)
 	}
-	if every == 0 {
-		return s.result("lease-renewed", renewed{task, l.Fence}, func(w *textWriter) { w.line("renewed the lease of %s, fence %d", task, l.Fence) })
+	done := renewed{task, l.Fence}
+	err = s.item("lease-renewed", done, func(w *textWriter) { w.line("renewed the lease of %s, fence %d", task, l.Fence) })
+	if err != nil || every == 0 {
+		return err
 	}
+	return s.keepRenewing(ctx, task, l, every)
+}
+
+// keepRenewing renews until ctx ends, or until the lease is lost: the ledger
+// says so, or nobody could be asked for a whole term.
+func (s *session) keepRenewing(ctx context.Context, task string, l *projections.Lease, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	term, last := time.Duration(l.TermSeconds)*time.Second, s.env.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		err := s.renew(ctx, task, l.Fence, renewLimit)
-		if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Refused {
+		err := s.renew(ctx, task, l.Fence, min(renewLimit, term))
+		r, answered := errors.AsType[*ledger.Refusal](err)
+		switch {
+		case err == nil:
+			last = s.env.Now()
+		case answered && r.Class == ledger.Refused:
 			return fmt.Errorf("the lease of %s is lost: %w", task, err)
-		}
-		if err != nil && ctx.Err() == nil {
+		case ctx.Err() != nil:
+			return nil
+		case s.env.Now().Sub(last) >= term:
+			return refuse(ledger.CodeFence, "heartbeat", "the lease of %s could not be renewed for its whole term: %v", task, err)
+		default:
 			s.note("the lease of %s was not renewed: %v", task, err) // the service may be back before the term ends
 		}
 	}
