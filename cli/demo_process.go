@@ -174,5 +174,5 @@ func (d *demo) killService(ctx context.Context, f server.Folder) error {
 	if err := syscall.Kill(running.PID, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("stop service: %w", err)
 	}
-	return awaitFree(ctx, &f)
+	return awaitFree(ctx, &f, running.PID)
 }

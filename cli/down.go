@@ -52,7 +52,7 @@ func (s *session) down(ctx context.Context) error {
 	if err := syscall.Kill(running.PID, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop process %d: %w", running.PID, err)
 	}
-	if err := awaitFree(ctx, f); err != nil {
+	if err := awaitFree(ctx, f, running.PID); err != nil {
 		return fmt.Errorf("stop process %d: %w", running.PID, err)
 	}
 	stopped["stopped"] = true
@@ -72,13 +72,17 @@ func (s *session) answers(ctx context.Context, f *server.Folder) error {
 	return err
 }
 
-// awaitFree returns once no process has the folder's history open.
-func awaitFree(ctx context.Context, f *server.Folder) error {
+// awaitFree returns once a process no longer has the folder's history open.
+// Another service may have it by then, which somebody started meanwhile.
+func awaitFree(ctx context.Context, f *server.Folder, pid int) error {
 	tick := time.NewTicker(upStep)
 	defer tick.Stop()
 	for {
 		if busy, err := f.InUse(); err != nil || !busy {
 			return err
+		}
+		if running, err := f.Running(); err == nil && running.PID != pid {
+			return nil
 		}
 		select {
 		case <-ctx.Done():

@@ -96,7 +96,7 @@ func (s *session) await(ctx context.Context, child *service) (protocol.Status, s
 	for {
 		select {
 		case <-ctx.Done():
-			return protocol.Status{}, server.Running{}, fmt.Errorf("wait for service of %s: %w: see %s", child.folder.Dir, ctx.Err(), child.folder.LogPath())
+			return protocol.Status{}, server.Running{}, fmt.Errorf("wait for service of %s: %w: it may still come up: see %s", child.folder.Dir, ctx.Err(), child.folder.LogPath())
 		case <-child.done:
 			if err := child.failed(); err != nil {
 				for _, line := range child.tail() {
