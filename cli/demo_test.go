@@ -57,7 +57,7 @@ func startDemo(t *testing.T, temp string, args ...string) (cmd *exec.Cmd, stdout
 	t.Helper()
 	stdout, stderr = &transcript{}, &transcript{}
 	cmd = exec.CommandContext(t.Context(), filepath.Join(os.Getenv(binDirVariable), "deed"), append([]string{"demo"}, args...)...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, noRaceSleep)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = temp, stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 30 * time.Second

@@ -94,7 +94,7 @@ func (s *stage) spawn(actor string, p process, args ...string) *exec.Cmd {
 	text, err := json.Marshal(p)
 	must(s.t, err)
 	cmd := exec.CommandContext(s.t.Context(), os.Args[0], "-test.run=^TestDeedProcess$")
-	cmd.Env = append(os.Environ(), processVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), noRaceSleep, processVariable+"="+string(text))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	must(s.t, cmd.Start())

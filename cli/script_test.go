@@ -85,7 +85,7 @@ func TestScript(t *testing.T) {
 			bin := os.Getenv(binDirVariable)
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			for name, value := range map[string]string{
-				"DEED_HOME": home, "HOME": env.WorkDir, "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8", "ESC": "\x1b[31m\u202e",
+				"DEED_HOME": home, "HOME": env.WorkDir, "NO_COLOR": "1", "GORACE": "atexit_sleep_ms=0", "TERM": "dumb", "LC_ALL": "C.UTF-8", "ESC": "\x1b[31m\u202e",
 				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
 				"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
 				"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.org", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
