@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/server/protocol"
-	"github.com/deedledger/deed/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -74,11 +74,11 @@ func parseDefect(text string) (events.Defect, error) {
 	}
 	d := events.Defect{Severity: part[0], Acceptance: part[1], Text: strings.TrimSpace(part[3])}
 	if part[2] != "" {
-		path, err := workspace.CleanPath(part[2])
+		path, err := boundary.CleanPath(part[2])
 		if err != nil {
 			return events.Defect{}, fmt.Errorf("%w: --defect %q: %w", errUsage, text, err)
 		}
-		d.Path = workspace.EncodePath(path)
+		d.Path = boundary.EncodePath(path)
 	}
 	return d, nil
 }

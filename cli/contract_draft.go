@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/workspace"
@@ -156,14 +157,14 @@ func orElse[T any](p *T, fallback T) T {
 func (d checkDraft) check(ctx context.Context, pins *pinner) (events.Check, error) {
 	c := events.Check{ID: d.ID, Command: d.Command, TimeoutSeconds: orElse(d.TimeoutSeconds, defaultTimeout)}
 	if d.Dir != "" && d.Dir != "." {
-		dir, err := workspace.CleanPath(d.Dir)
+		dir, err := boundary.CleanPath(d.Dir)
 		if err != nil {
 			return c, fmt.Errorf("dir: %w", err)
 		}
-		c.Dir = workspace.EncodePath(dir)
+		c.Dir = boundary.EncodePath(dir)
 	}
 	for _, f := range d.Files {
-		path, err := workspace.CleanPath(f.Path)
+		path, err := boundary.CleanPath(f.Path)
 		if err != nil {
 			return c, fmt.Errorf("file: %w", err)
 		}
@@ -173,7 +174,7 @@ func (d checkDraft) check(ctx context.Context, pins *pinner) (events.Check, erro
 				return c, err
 			}
 		}
-		c.Files = append(c.Files, events.PinnedFile{Path: workspace.EncodePath(path), Digest: digest})
+		c.Files = append(c.Files, events.PinnedFile{Path: boundary.EncodePath(path), Digest: digest})
 	}
 	slices.SortFunc(c.Files, func(a, b events.PinnedFile) int { return strings.Compare(a.Path, b.Path) })
 	return c, nil
@@ -211,17 +212,17 @@ func (p *pinner) open(ctx context.Context) error {
 // uncommitted changes, or in no commit, is refused.
 func (p *pinner) digest(ctx context.Context, path string) (string, error) {
 	if err := p.open(ctx); err != nil {
-		return "", fmt.Errorf("pin %s: %w", workspace.DisplayPath(path), err)
+		return "", fmt.Errorf("pin %s: %w", boundary.DisplayPath(path), err)
 	}
 	if slices.Contains(p.dirty, path) {
-		return "", refuse(ledger.CodeRule, "contract.proposed/pinned", "%s has uncommitted changes: commit the check first, or give its digest", workspace.DisplayPath(path))
+		return "", refuse(ledger.CodeRule, "contract.proposed/pinned", "%s has uncommitted changes: commit the check first, or give its digest", boundary.DisplayPath(path))
 	}
 	digest, err := p.repo.BlobDigest(ctx, p.head, path)
 	if errors.Is(err, workspace.ErrNoSuchFile) {
-		return "", fmt.Errorf("%w: pin %s: the checked-out commit has no such file", errMissing, workspace.DisplayPath(path))
+		return "", fmt.Errorf("%w: pin %s: the checked-out commit has no such file", errMissing, boundary.DisplayPath(path))
 	}
 	if err != nil {
-		return "", fmt.Errorf("pin %s: %w", workspace.DisplayPath(path), err)
+		return "", fmt.Errorf("pin %s: %w", boundary.DisplayPath(path), err)
 	}
 	return digest, nil
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/server/protocol"
-	"github.com/deedledger/deed/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -28,11 +28,11 @@ func newFindingRecordCommand(e *Env, f *flags) *cobra.Command {
 			}
 			d := d
 			if d.Path != "" {
-				path, err := workspace.CleanPath(d.Path)
+				path, err := boundary.CleanPath(d.Path)
 				if err != nil {
 					return fmt.Errorf("%w: --path: %w", errUsage, err)
 				}
-				d.Path = workspace.EncodePath(path)
+				d.Path = boundary.EncodePath(path)
 			}
 			ack, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 				return draft{payload: &d}, exists(state)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
@@ -92,7 +93,7 @@ func differs(said events.Result, c content, kept bool) string {
 	}
 	actual := make([]events.ChangedPath, len(c.changes))
 	for i, change := range c.changes {
-		actual[i] = events.ChangedPath{Path: workspace.EncodePath(change.Path), Status: string(change.Status)}
+		actual[i] = events.ChangedPath{Path: boundary.EncodePath(change.Path), Status: string(change.Status)}
 	}
 	switch {
 	case !kept:

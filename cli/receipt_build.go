@@ -11,11 +11,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/runner"
 	"github.com/deedledger/deed/server/protocol"
-	"github.com/deedledger/deed/workspace"
 )
 
 // Windows of output in a receipt, in bytes: of one check, and of all together,
@@ -48,12 +48,12 @@ func (b *receiptBuilder) plan() (events.Result, []runner.Check, error) {
 			check := runner.Check{ID: c.ID, Command: c.Command, Timeout: time.Duration(c.TimeoutSeconds) * time.Second, OutputBytes: checkWindow}
 			var err error
 			if c.Dir != "" {
-				if check.Dir, err = workspace.DecodePath(c.Dir); err != nil {
+				if check.Dir, err = boundary.DecodePath(c.Dir); err != nil {
 					return events.Result{}, nil, fmt.Errorf("read check %s: %w", c.ID, err)
 				}
 			}
 			for _, f := range c.Files {
-				raw, err := workspace.DecodePath(f.Path)
+				raw, err := boundary.DecodePath(f.Path)
 				if err != nil {
 					return events.Result{}, nil, fmt.Errorf("read check %s: %w", c.ID, err)
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
@@ -64,7 +65,7 @@ func readRange(ctx context.Context, repo *workspace.Repo, base, head string) (co
 }
 
 // checkCommitted refuses uncommitted changes inside the scope.
-func checkCommitted(ctx context.Context, repo *workspace.Repo, bounds workspace.Boundary) error {
+func checkCommitted(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary) error {
 	dirty, err := repo.Dirty(ctx)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func checkCommitted(ctx context.Context, repo *workspace.Repo, bounds workspace.
 	var inside []string
 	for _, path := range dirty.Paths() {
 		if bounds.Allows(path) {
-			inside = append(inside, workspace.DisplayPath(path))
+			inside = append(inside, boundary.DisplayPath(path))
 		}
 	}
 	if len(inside) > 0 {
@@ -83,7 +84,7 @@ func checkCommitted(ctx context.Context, repo *workspace.Repo, bounds workspace.
 
 // boundaryCheck is one change set and what it is held against.
 type boundaryCheck struct {
-	bounds   workspace.Boundary
+	bounds   boundary.Boundary
 	changes  []workspace.Change
 	contract events.Contract
 	head     string
@@ -100,7 +101,7 @@ func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) e
 	for _, item := range c.contract.Acceptance {
 		for _, check := range item.Checks {
 			for _, f := range check.Files {
-				raw, err := workspace.DecodePath(f.Path)
+				raw, err := boundary.DecodePath(f.Path)
 				if err != nil {
 					return fmt.Errorf("read contract: check %s: %w", check.ID, err)
 				}
@@ -108,13 +109,13 @@ func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) e
 			}
 		}
 	}
-	violations := c.bounds.Check(c.changes, pinned, links)
+	violations := workspace.Check(c.bounds, c.changes, pinned, links)
 	if len(violations) == 0 {
 		return nil
 	}
 	lines := make([]string, len(violations))
 	for i, v := range violations {
-		lines[i] = workspace.DisplayPath(v.Path) + ": " + string(v.Rule)
+		lines[i] = boundary.DisplayPath(v.Path) + ": " + string(v.Rule)
 		if v.Detail != "" {
 			lines[i] += " (" + v.Detail + ")"
 		}
@@ -172,7 +173,7 @@ func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([
 	var unmapped []string
 	list := make([]events.ChangedPath, len(changes))
 	for i, change := range changes {
-		list[i] = events.ChangedPath{Path: workspace.EncodePath(change.Path), Status: string(change.Status)}
+		list[i] = events.ChangedPath{Path: boundary.EncodePath(change.Path), Status: string(change.Status)}
 		for n, m := range maps {
 			if m.matches(change.Path) {
 				used[n] = true
@@ -182,7 +183,7 @@ func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([
 		slices.Sort(list[i].Acceptance)
 		list[i].Acceptance = slices.Compact(list[i].Acceptance)
 		if len(list[i].Acceptance) == 0 {
-			unmapped = append(unmapped, workspace.DisplayPath(change.Path))
+			unmapped = append(unmapped, boundary.DisplayPath(change.Path))
 		}
 	}
 	if len(unmapped) > 0 {
@@ -202,7 +203,7 @@ type pathMap struct {
 }
 
 func (m pathMap) matches(path string) bool {
-	return m.pattern == path || workspace.MatchPattern(m.pattern, path)
+	return m.pattern == path || boundary.MatchPattern(m.pattern, path)
 }
 
 // parseMaps reads "PATH=A1,A2" arguments. The last "=" divides, since paths
@@ -218,7 +219,7 @@ func parseMaps(args []string) ([]pathMap, error) {
 		if m.pattern == "*" {
 			m.pattern = "**" // all paths, in folders too
 		}
-		if clean, err := workspace.CleanPath(m.pattern); err == nil {
+		if clean, err := boundary.CleanPath(m.pattern); err == nil {
 			m.pattern = clean
 		}
 		if slices.Contains(m.items, "") {

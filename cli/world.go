@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
@@ -106,7 +107,7 @@ func targetTip(ctx context.Context, repo *workspace.Repo, target string) (string
 
 // foreign returns the uncommitted paths outside a boundary, encoded and sorted:
 // changes that no run of the task may have made.
-func foreign(ctx context.Context, repo *workspace.Repo, bounds workspace.Boundary) ([]string, error) {
+func foreign(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary) ([]string, error) {
 	dirty, err := repo.Dirty(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func foreign(ctx context.Context, repo *workspace.Repo, bounds workspace.Boundar
 	for _, path := range dirty.Paths() {
 		// A nested repository ends with a slash and may change nothing.
 		if !bounds.Allows(path) {
-			paths = append(paths, workspace.EncodePath(path))
+			paths = append(paths, boundary.EncodePath(path))
 		}
 	}
 	slices.Sort(paths)
@@ -123,10 +124,10 @@ func foreign(ctx context.Context, repo *workspace.Repo, bounds workspace.Boundar
 }
 
 // boundaryOf returns the boundary of a run: the paths of the contract's scope.
-func boundaryOf(scope events.Scope) (workspace.Boundary, error) {
-	b, err := workspace.ParseBoundary(scope.Include, scope.Exclude)
+func boundaryOf(scope events.Scope) (boundary.Boundary, error) {
+	b, err := boundary.Parse(scope.Include, scope.Exclude)
 	if err != nil {
-		return workspace.Boundary{}, fmt.Errorf("read contract's scope: %w", err)
+		return boundary.Boundary{}, fmt.Errorf("read contract's scope: %w", err)
 	}
 	return b, nil
 }
@@ -136,7 +137,7 @@ func boundaryOf(scope events.Scope) (workspace.Boundary, error) {
 type place struct {
 	repo   *workspace.Repo
 	commit string
-	bounds workspace.Boundary
+	bounds boundary.Boundary
 	policy string // digest of the policy in force
 }
 
@@ -157,7 +158,7 @@ func (s *session) inputs(ctx context.Context, at place, tools []string) (events.
 		Tools: s.toolVersions(ctx, at.repo.Top(), tools),
 	}
 	for _, f := range locks.Files {
-		in.Lockfiles = append(in.Lockfiles, events.PinnedFile{Path: workspace.EncodePath(f.Path), Digest: f.SHA256})
+		in.Lockfiles = append(in.Lockfiles, events.PinnedFile{Path: boundary.EncodePath(f.Path), Digest: f.SHA256})
 	}
 	slices.SortFunc(in.Lockfiles, func(a, b events.PinnedFile) int { return strings.Compare(a.Path, b.Path) })
 	for flag := range strings.SplitSeq(s.env.Getenv("DEED_FLAGS"), ",") {

@@ -3,9 +3,9 @@ package ledger
 import (
 	"slices"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
-	"github.com/deedledger/deed/workspace"
 )
 
 // recoveryRows are the rows of the recovery table in order of precedence.
@@ -93,7 +93,7 @@ func (r *recovery) inputsChanged() bool {
 // not what the attempt pinned. One that the work itself may change is not a
 // drift.
 func (r *recovery) lockfilesChanged(pinned, now []events.PinnedFile) bool {
-	var scope workspace.Boundary
+	var scope boundary.Boundary
 	if c := r.task.Contract(); c != nil {
 		scope = scopeOf(c.Contract)
 	}

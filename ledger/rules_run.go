@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
-	"github.com/deedledger/deed/workspace"
 )
 
 func checkProposal(s *scene, d *events.Contract) *Refusal {
@@ -14,7 +14,7 @@ func checkProposal(s *scene, d *events.Contract) *Refusal {
 		return refuse(CodeStale, s.row.Name(), "version %d, the next one is %d", d.Version, want)
 	}
 	for _, pattern := range slices.Concat(d.Scope.Include, d.Scope.Exclude) {
-		if err := workspace.CheckPattern(pattern); err != nil {
+		if err := boundary.CheckPattern(pattern); err != nil {
 			return refuse(CodeForm, s.row.Name()+"/scope", "%v", err)
 		}
 	}
@@ -138,12 +138,12 @@ func checkResult(s *scene, d *events.Result) *Refusal {
 			}
 		}
 	}
-	boundary := scopeOf(c)
+	bounds := scopeOf(c)
 	for _, change := range d.Changes {
 		switch {
 		case pinned[change.Path]:
 			return refuse(CodeBoundary, rule+"/pinned", "%s belongs to a check", change.Path)
-		case !inScope(boundary, change.Path):
+		case !inScope(bounds, change.Path):
 			return refuse(CodeBoundary, rule+"/boundary", "%s is outside the contract's scope", change.Path)
 		}
 		for _, id := range change.Acceptance {

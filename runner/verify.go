@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -73,7 +74,7 @@ func verifyOne(ctx context.Context, repo *workspace.Repo, commit string, check C
 	if path, ok := pinnedHold(root, check.Pinned); !ok {
 		return Outcome{
 			ID: check.ID, Result: ResultInconclusive, Class: ClassInconclusive, Rule: RulePinnedDiffers,
-			Detail: workspace.DisplayPath(path), ExitCode: -1, Output: newRecorder(0, nil).output(),
+			Detail: boundary.DisplayPath(path), ExitCode: -1, Output: newRecorder(0, nil).output(),
 		}, nil
 	}
 	out = Run(ctx, root, check, env)
@@ -94,7 +95,7 @@ func pinnedHold(root string, files []PinnedFile) (string, bool) {
 	}
 	defer func() { _ = box.Close() }()
 	for _, file := range files {
-		clean, err := workspace.CleanPath(file.Path)
+		clean, err := boundary.CleanPath(file.Path)
 		if err != nil || clean != file.Path || !hasDigest(box, filepath.FromSlash(clean), file.SHA256) {
 			return file.Path, false
 		}

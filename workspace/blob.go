@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 // ErrNoSuchFile reports a path that is no file or link in the commit's tree.
@@ -73,7 +75,7 @@ func (r *Repo) BlobDigest(ctx context.Context, commit, path string) (string, err
 	}
 	i := slices.IndexFunc(list, func(e treeEntry) bool { return e.path == path && e.kind == "blob" })
 	if i < 0 {
-		return "", fmt.Errorf("read %q: %w", DisplayPath(path), ErrNoSuchFile)
+		return "", fmt.Errorf("read %q: %w", boundary.DisplayPath(path), ErrNoSuchFile)
 	}
 	digests, err := r.digests(ctx, list[i:i+1])
 	if err != nil {

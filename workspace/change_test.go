@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 func oddNames() []string {
@@ -38,20 +40,20 @@ func TestChangesOddNames(t *testing.T) {
 		t.Errorf("deleted %q, %v", d.Unstaged, err)
 	}
 	deleted := f.commit("delete")
-	b := boundary(t, []string{"src/export/**"}, nil)
+	b := bounds(t, []string{"src/export/**"}, nil)
 	for _, span := range [][2]string{{base, added}, {added, deleted}} {
 		changes, err := r.Changes(t.Context(), span[0], span[1])
 		must(t, err)
 		var got, encoded []string
 		for _, c := range changes {
 			got = append(got, c.Path)
-			encoded = append(encoded, EncodePath(c.Path))
-			text, err := json.Marshal(EncodePath(c.Path))
+			encoded = append(encoded, boundary.EncodePath(c.Path))
+			text, err := json.Marshal(boundary.EncodePath(c.Path))
 			var back string
 			if err != nil || json.Unmarshal(text, &back) != nil {
 				t.Errorf("encode %q as JSON: %v", c.Path, err)
 			}
-			if raw, err := DecodePath(back); err != nil || raw != c.Path {
+			if raw, err := boundary.DecodePath(back); err != nil || raw != c.Path {
 				t.Errorf("%q comes back as %q, %v", c.Path, raw, err)
 			}
 		}
@@ -59,8 +61,8 @@ func TestChangesOddNames(t *testing.T) {
 		if !slices.Equal(got, want) || len(slices.Compact(encoded)) != len(want) {
 			t.Errorf("changes %q, want %q", got, want)
 		}
-		bad := b.Check(changes, nil, nil)
-		if len(bad) != 1 || bad[0].Path != "infra/é.tf" || bad[0].Rule != RuleOutside {
+		bad := Check(b, changes, nil, nil)
+		if len(bad) != 1 || bad[0].Path != "infra/é.tf" || bad[0].Rule != boundary.RuleOutside {
 			t.Errorf("violations %+v", bad)
 		}
 	}
@@ -79,7 +81,7 @@ func TestChangesMoves(t *testing.T) {
 			f.write(path, lines(40)+path)
 		}
 		base := f.commit("base")
-		b := boundary(t, []string{"src/**"}, nil)
+		b := bounds(t, []string{"src/**"}, nil)
 		for name, c := range map[string]struct {
 			change func()
 			want   []string // "path rule"
@@ -127,7 +129,7 @@ func TestChangesMoves(t *testing.T) {
 			links, err := r.Links(t.Context(), head)
 			must(t, err)
 			var got, listed []string
-			for _, v := range b.Check(changes, nil, links) {
+			for _, v := range Check(b, changes, nil, links) {
 				got = append(got, v.Path+" "+string(v.Rule))
 			}
 			for _, change := range changes {
@@ -162,7 +164,7 @@ func TestCheckLinksInCommits(t *testing.T) {
 	links, err := r.Links(t.Context(), head)
 	must(t, err)
 	var got []string
-	for _, v := range boundary(t, []string{"src/export/**"}, nil).Check(changes, []string{"src/export/check_test.go"}, links) {
+	for _, v := range Check(bounds(t, []string{"src/export/**"}, nil), changes, []string{"src/export/check_test.go"}, links) {
 		got = append(got, v.Path+" "+string(v.Rule))
 	}
 	want := []string{
@@ -185,12 +187,12 @@ func TestCheckSubmodule(t *testing.T) {
 	f.git("commit", "--quiet", "--message", "move")
 	moved := f.git("rev-parse", "HEAD")
 	r := f.open()
-	b := boundary(t, []string{"**"}, nil)
+	b := bounds(t, []string{"**"}, nil)
 	for span, want := range map[[2]string]string{{base, added}: ".gitmodules protected,src/sub submodule,", {added, moved}: "src/sub submodule,"} {
 		changes, err := r.Changes(t.Context(), span[0], span[1])
 		must(t, err)
 		got := ""
-		for _, v := range b.Check(changes, nil, nil) {
+		for _, v := range Check(b, changes, nil, nil) {
 			got += v.Path + " " + string(v.Rule) + ","
 		}
 		if got != want {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 // fixture is a real repository in a temporary folder. Author, committer and dates are
@@ -88,9 +90,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func boundary(t *testing.T, include, exclude []string) Boundary {
+func bounds(t *testing.T, include, exclude []string) boundary.Boundary {
 	t.Helper()
-	b, err := ParseBoundary(include, exclude)
+	b, err := boundary.Parse(include, exclude)
 	must(t, err)
 	return b
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 const (
@@ -100,7 +102,7 @@ func (c gitCall) stream(ctx context.Context, read func(io.Reader) error) error {
 		return fmt.Errorf("read git %s: %w", c.args[0], readErr)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](waitErr); ok {
-		return &GitError{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: DisplayPath(strings.TrimSpace(stderr.buf.String()))}
+		return &GitError{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: boundary.DisplayPath(strings.TrimSpace(stderr.buf.String()))}
 	}
 	if waitErr != nil {
 		return fmt.Errorf("run git %s: %w", c.args[0], waitErr)

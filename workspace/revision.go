@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 var (
@@ -55,7 +57,7 @@ func (r *Repo) Branch(ctx context.Context) (string, error) {
 // Errors: [ErrUnknownRevision] for a name, [ErrMissingObject] for a full object id.
 func (r *Repo) ResolveCommit(ctx context.Context, rev string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n\r") {
-		return "", fmt.Errorf("resolve %q: %w", DisplayPath(rev), ErrUnknownRevision)
+		return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
 	}
 	commit, err := r.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}").line(ctx)
 	switch code := exitCode(err); {
@@ -65,9 +67,9 @@ func (r *Repo) ResolveCommit(ctx context.Context, rev string) (string, error) {
 		if r.isObjectID(rev) {
 			return "", fmt.Errorf("resolve %s: %w", rev, ErrMissingObject)
 		}
-		return "", fmt.Errorf("resolve %q: %w", DisplayPath(rev), ErrUnknownRevision)
+		return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
 	}
-	return "", fmt.Errorf("resolve %q: %w", DisplayPath(rev), err)
+	return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), err)
 }
 
 // Tree gives the id of the tree of a commit. Errors as for ResolveCommit.

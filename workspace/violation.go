@@ -8,26 +8,14 @@ import (
 	"path"
 	"slices"
 	"strings"
-)
 
-// Rule names why a change is out of boundary.
-type Rule string
-
-// The rules, in the order in which one change is held against them.
-const (
-	RuleMalformedPath Rule = "malformed-path"       // the path has a segment that no file can have
-	RuleProtected     Rule = "protected"            // a protected pattern matches
-	RuleExcluded      Rule = "excluded"             // an exclude pattern matches
-	RuleOutside       Rule = "outside"              // no include pattern matches
-	RulePinned        Rule = "pinned"               // the file belongs to a pinned check
-	RuleSubmodule     Rule = "submodule"            // the entry names a commit of another repository
-	RuleLink          Rule = "link-leaves-boundary" // the link's target lies outside
+	"github.com/deedledger/deed/boundary"
 )
 
 // Violation is one change that the boundary does not allow.
 type Violation struct {
 	Path   string // raw bytes
-	Rule   Rule
+	Rule   boundary.Rule
 	Detail string // the pattern, or what is wrong with a link; escaped for terminals
 }
 
@@ -40,38 +28,38 @@ const maxLinkHops = 40
 // Check holds every change against the boundary and gives the violations, one for each
 // path, sorted as the changes are. pinned are the raw paths of checks' own files. links
 // reads the tree that the changes lead to ([Repo.Links]); nil refuses every link.
-func (b Boundary) Check(changes []Change, pinned []string, links LinkReader) []Violation {
+func Check(b boundary.Boundary, changes []Change, pinned []string, links LinkReader) []Violation {
 	var found []Violation
 	for _, change := range changes {
-		if rule, detail := b.refuseChange(change, pinned, links); rule != "" {
-			found = append(found, Violation{Path: change.Path, Rule: rule, Detail: DisplayPath(detail)})
+		if rule, detail := refuseChange(b, change, pinned, links); rule != "" {
+			found = append(found, Violation{Path: change.Path, Rule: rule, Detail: boundary.DisplayPath(detail)})
 		}
 	}
 	return found
 }
 
-func (b Boundary) refuseChange(change Change, pinned []string, links LinkReader) (Rule, string) {
-	if rule, detail := b.refusal(change.Path); rule != "" {
+func refuseChange(b boundary.Boundary, change Change, pinned []string, links LinkReader) (boundary.Rule, string) {
+	if rule, detail := b.Refusal(change.Path); rule != "" {
 		return rule, detail
 	}
 	if slices.Contains(pinned, change.Path) {
-		return RulePinned, ""
+		return boundary.RulePinned, ""
 	}
 	if change.OldMode == ModeSubmodule || change.NewMode == ModeSubmodule {
-		return RuleSubmodule, ""
+		return boundary.RuleSubmodule, ""
 	}
 	if change.NewMode != ModeLink {
 		return "", ""
 	}
 	if links == nil {
-		return RuleLink, "links are not readable"
+		return boundary.RuleLink, "links are not readable"
 	}
 	target, err := followLink(change.Path, links)
 	if err != nil {
-		return RuleLink, err.Error()
+		return boundary.RuleLink, err.Error()
 	}
-	if rule, _ := b.refusal(target); rule != "" {
-		return RuleLink, fmt.Sprintf("leads to %s (%s)", target, rule)
+	if rule, _ := b.Refusal(target); rule != "" {
+		return boundary.RuleLink, fmt.Sprintf("leads to %s (%s)", target, rule)
 	}
 	return "", ""
 }

@@ -14,7 +14,7 @@ type shellFile struct {
 
 // purePackages are pure but for the files that shellFiles names.
 func purePackages() []string {
-	return []string{"events", "schemas", "signer", "projections", "evidence", "ledger"}
+	return []string{"events", "schemas", "signer", "boundary", "projections", "evidence", "ledger"}
 }
 
 // shellFiles lists the shell of packages whose core is pure.

@@ -24,11 +24,6 @@ func checkStale(t *tree) []finding {
 			stale(row.path, "admitted to import "+row.imp+" in internal/tidy/pure.go but does not")
 		}
 	}
-	for _, row := range admittedArrows() {
-		if t.has(path.Dir(row.path)) && !t.imports(row.path, module+"/"+row.pkg) {
-			stale(row.path, "admitted to import "+row.pkg+" in internal/tidy/arrows.go but does not")
-		}
-	}
 	for _, row := range globalExceptions() {
 		if dir, name, _ := strings.Cut(row.name, "."); t.has(dir) && !t.declares(dir, name) {
 			stale(dir, "variable "+name+" listed in internal/tidy/globals.go but not there")

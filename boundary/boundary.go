@@ -1,4 +1,4 @@
-package workspace
+package boundary
 
 import (
 	"crypto/sha256"
@@ -25,12 +25,12 @@ type layer struct {
 	Include []string `json:"include"`
 }
 
-// ParseBoundary makes a boundary from two lists of patterns. A path is allowed if an
+// Parse makes a boundary from two lists of patterns. A path is allowed if an
 // include matches it, no exclude does, and no protected pattern does. An empty include
 // list allows nothing.
 //
 // Error: [ErrPattern] for one malformed pattern or more than [MaxPatterns].
-func ParseBoundary(include, exclude []string) (Boundary, error) {
+func Parse(include, exclude []string) (Boundary, error) {
 	for _, list := range [][]string{include, exclude} {
 		if len(list) > MaxPatterns {
 			return Boundary{}, fmt.Errorf("parse boundary: %d patterns, limit %d: %w", len(list), MaxPatterns, ErrPattern)
@@ -55,12 +55,12 @@ func (b Boundary) Intersect(other Boundary) Boundary {
 
 // Allows tells whether a raw path may change.
 func (b Boundary) Allows(path string) bool {
-	rule, _ := b.refusal(path)
+	rule, _ := b.Refusal(path)
 	return rule == ""
 }
 
-// refusal gives the rule that refuses a path and the pattern that decided, or "".
-func (b Boundary) refusal(path string) (Rule, string) {
+// Refusal gives the rule that refuses a path and the pattern that decided, or "".
+func (b Boundary) Refusal(path string) (Rule, string) {
 	if !isTreePath(path) {
 		return RuleMalformedPath, ""
 	}

@@ -1,4 +1,4 @@
-package workspace
+package boundary
 
 import (
 	"errors"
@@ -67,12 +67,12 @@ func TestCheckPatternRefuses(t *testing.T) {
 		if err := CheckPattern(pattern); !errors.Is(err, ErrPattern) {
 			t.Errorf("CheckPattern(%q) = %v, want ErrPattern", pattern, err)
 		}
-		b, err := ParseBoundary([]string{"src/**", pattern}, nil)
+		b, err := Parse([]string{"src/**", pattern}, nil)
 		if !errors.Is(err, ErrPattern) || b.Allows("src/a") {
-			t.Errorf("ParseBoundary with %q: %v, allows %v", pattern, err, b.Allows("src/a"))
+			t.Errorf("Parse with %q: %v, allows %v", pattern, err, b.Allows("src/a"))
 		}
-		if b, err := ParseBoundary([]string{"src/**"}, []string{pattern}); !errors.Is(err, ErrPattern) || b.Allows("src/a") {
-			t.Errorf("ParseBoundary excluding %q: %v", pattern, err)
+		if b, err := Parse([]string{"src/**"}, []string{pattern}); !errors.Is(err, ErrPattern) || b.Allows("src/a") {
+			t.Errorf("Parse excluding %q: %v", pattern, err)
 		}
 	}
 	for _, pattern := range []string{"a", "**", "**/a", "a/**", "a/**/b/*.go", ".env", "a b/c", "表/*", "...", "src/..a"} {
