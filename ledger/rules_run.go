@@ -197,16 +197,6 @@ func checkResolution(s *scene, d *events.Resolution) *Refusal {
 		return refuse(CodeState, rule, "%s needs an open attempt", d.Action)
 	case d.Action == "reverify" && t.Result == nil:
 		return refuse(CodeState, rule, "reverify needs a result")
-	case d.Action == "resume" && t.Repairs > budget(t) && t.Before == projections.AwaitingReview:
-		return refuse(CodeRule, rule, "the budget of repairs is used up: repair with an allowance, new-attempt or cancel")
 	}
 	return nil
-}
-
-// budget returns how many repairs the task may use.
-func budget(t *projections.Task) int64 {
-	if c := t.Contract(); c != nil {
-		return c.Contract.MaxRepairs + t.Allowance
-	}
-	return 0
 }
