@@ -28,7 +28,7 @@ owners:
 scope:
   include: ["src/**"]      # paths that may change; ** is any number of folders
   exclude: []              # paths that may not, although included
-  commands: []             # for people: what runs are expected to call
+  commands: []             # what runs are expected to call; recovery asks a probe only if its program or line is here
   effects: []              # kinds of effect that need no approval of their own, such as preview
 
 target: main               # default main: the branch that the delivery goes to

@@ -89,6 +89,9 @@ func (d *demo) run(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.clean(ctx)) }()
+	if err := os.Mkdir(d.temp(), 0o700); err != nil {
+		return fmt.Errorf("make folder of the demo: %w", err)
+	}
 	d.began = d.env.Now()
 	for _, act := range d.acts() {
 		if err := act(ctx); err != nil {
@@ -116,9 +119,6 @@ func (d *demo) place(keep string) (err error) {
 	}
 	d.ledger, d.project = filepath.Join(d.dir, "ledger"), filepath.Join(d.dir, "project")
 	d.work, d.world = filepath.Join(d.dir, "work"), filepath.Join(d.dir, "outside-world")
-	if err := os.Mkdir(d.temp(), 0o700); err != nil {
-		return fmt.Errorf("make folder of the demo: %w", err)
-	}
 	return nil
 }
 
