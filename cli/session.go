@@ -31,6 +31,7 @@ type session struct {
 
 	folder *server.Folder
 	client *client.Client
+	url    string // where client is connected
 	key    *signer.Key
 }
 
@@ -138,6 +139,7 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 	if err != nil {
 		return nil, err
 	}
+	s.url = running.URL
 	return client.Dial(client.Config{
 		URL: running.URL, User: credential.User, Password: credential.Password, Ledger: f.Ledger,
 		Identity: identity, Service: key, HeadPath: headPath,

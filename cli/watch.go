@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/journal"
@@ -21,8 +22,14 @@ type watching struct {
 	count uint64
 }
 
-// errEnough ends a watch.
-var errEnough = errors.New("enough")
+// Why following ends.
+var (
+	errEnough = errors.New("enough")
+	errMoved  = errors.New("service moved")
+)
+
+// movedStep is how often a watch looks whether the service moved.
+const movedStep = 250 * time.Millisecond
 
 // newWatchCommand builds "deed watch".
 func newWatchCommand(e *Env, f *flags) *cobra.Command {
@@ -31,7 +38,7 @@ func newWatchCommand(e *Env, f *flags) *cobra.Command {
 		Use: "watch [TASK]", Short: "Follow the events of the ledger, or of a task", Args: cobra.MaximumNArgs(1),
 		Long: `Print events as they are appended, until interrupted. With -o json it is one object
 per line. --since begins after a position that was seen before; 0 begins at the
-first event. Interruptions of the service are outlived.`,
+first event. A service that stops and comes up again is followed.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := taskFilter(args)
 			if err != nil {
@@ -69,6 +76,14 @@ func (o watching) check() error {
 	return nil
 }
 
+// follower is a watch under way.
+type follower struct {
+	watching
+	since   events.Position // newest position that needs no printing
+	tip     events.Position // last position when the watch began
+	printed uint64
+}
+
 func (s *session) watch(ctx context.Context, o watching) error {
 	if err := o.check(); err != nil {
 		return err
@@ -81,53 +96,111 @@ func (s *session) watch(ctx context.Context, o watching) error {
 	if err != nil {
 		return err
 	}
-	err = s.follow(ctx, r, o)
-	if errors.Is(err, errEnough) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = nil // asked for, or interrupted by whoever watches
+	w := &follower{watching: o}
+	w.tip, err = r.Last(ctx)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
 	}
-	return errors.Join(err, r.Close())
+	w.since = w.tip
+	if o.since >= 0 {
+		w.since = events.Position(o.since)
+	}
+	for {
+		err := s.followHere(ctx, w)
+		switch {
+		case errors.Is(err, errEnough), errors.Is(err, context.Canceled) && ctx.Err() != nil:
+			return nil // asked for, or interrupted by whoever watches
+		case !errors.Is(err, errMoved) && classify(err).exit != ExitUnavailable:
+			return err
+		}
+		if err := s.redial(ctx); err != nil {
+			return nil // interrupted while nothing ran
+		}
+	}
+}
+
+// followHere follows until enough was seen, or until another service than the
+// one that is connected says where it listens: errMoved.
+func (s *session) followHere(ctx context.Context, w *follower) error {
+	here, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	url := s.url
+	go func() {
+		tick := time.NewTicker(movedStep)
+		defer tick.Stop()
+		for {
+			select {
+			case <-here.Done():
+				return
+			case <-tick.C:
+			}
+			if running, err := s.folder.Running(); err == nil && running.URL != url {
+				cancel(errMoved)
+			}
+		}
+	}()
+	r, err := s.client.Reader(here)
+	if err == nil {
+		err = errors.Join(s.follow(here, r, w), r.Close())
+	}
+	if err != nil && errors.Is(context.Cause(here), errMoved) && !errors.Is(err, errEnough) {
+		return errMoved
+	}
+	return err
+}
+
+// redial connects to whatever service comes up; an error means that ctx ended.
+func (s *session) redial(ctx context.Context) error {
+	tick := time.NewTicker(movedStep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		s.close()
+		s.client = nil
+		if _, err := s.dial(); err == nil {
+			return nil
+		}
+	}
 }
 
 // follow prints events until enough were seen. To know the task's state after
 // each event it folds the log from the start: the service may be ahead of, or
 // behind, what is read here.
-func (s *session) follow(ctx context.Context, r journal.Reader, o watching) error {
-	tip, err := r.Last(ctx)
-	if err != nil {
-		return err
-	}
-	since := tip
-	if o.since >= 0 {
-		since = events.Position(o.since)
-	}
+func (s *session) follow(ctx context.Context, r journal.Reader, w *follower) error {
 	genesis, err := events.ParseHash(s.folder.Identity)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.folder.Dir, err)
 	}
-	from, folded := since+1, projections.NewTask(s.folder.Ledger, o.task, genesis)
-	if o.until != "" {
+	from, folded := w.since+1, projections.NewTask(s.folder.Ledger, w.task, genesis)
+	if w.until != "" {
 		from = 1
 	}
-	printed := uint64(0)
 	return r.Follow(ctx, from, func(stored journal.Record) error {
 		record, err := openRecord(stored)
 		if err != nil {
 			return err
 		}
-		mine := o.task == "" || record.Event.Source.Task == o.task
-		if mine && o.until != "" {
+		mine := w.task == "" || record.Event.Source.Task == w.task
+		if mine && w.until != "" {
 			if err := folded.Apply(record); err != nil {
 				return fmt.Errorf("%w: position %d: %w", journal.ErrCorrupt, record.Position, err)
 			}
 		}
-		if mine && record.Position > since {
-			if err := s.entry(record); err != nil {
-				return err
+		if record.Position > w.since {
+			w.since = record.Position
+			if mine {
+				w.printed++
+				if err := s.entry(record); err != nil {
+					return err
+				}
 			}
-			printed++
 		}
-		reached := o.until != "" && record.Position >= tip && folded.State == projections.State(o.until)
-		if reached || o.count > 0 && printed == o.count {
+		reached := w.until != "" && record.Position >= w.tip && folded.State == projections.State(w.until)
+		if reached || w.count > 0 && w.printed == w.count {
 			return errEnough
 		}
 		return nil
