@@ -53,16 +53,20 @@ type Client struct {
 	head evidence.HeadFile
 }
 
-// Unavailable is the error of a service that cannot be reached.
+// errUnavailable is the error of a service that cannot be reached.
 var errUnavailable = errors.New("service does not answer")
 
-// Dial connects to a service. An error is an unavailable [*ledger.Refusal].
+// Dial connects to a service. An error is an unavailable [*ledger.Refusal], or
+// a refused one when the service does not take the credential.
 func Dial(cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
 	conn, err := nats.Connect(cfg.URL, nats.UserInfo(cfg.User, cfg.Password), nats.Name("deed client"),
 		nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond), nats.ReconnectBufSize(-1))
+	if errors.Is(err, nats.ErrAuthorization) {
+		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "the service does not take this credential"}
+	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -82,8 +86,14 @@ func unavailable(err error) *ledger.Refusal {
 	return &ledger.Refusal{Class: ledger.Unavailable, Code: ledger.CodeBusy, Rule: "client", Text: fmt.Errorf("%w: %w", errUnavailable, err).Error()}
 }
 
+// unknown answers for a request that may have reached the service.
+func unknown(err error) *ledger.Refusal {
+	return &ledger.Refusal{Class: ledger.Unknown, Code: ledger.CodeBusy, Rule: "client", Text: err.Error()}
+}
+
 // request sends one request and decodes the reply. A request that got no
-// reply is an unknown [*ledger.Refusal] when it may have reached the service.
+// reply, or one that no service sends, is an unknown [*ledger.Refusal] when it
+// may have reached the service.
 func (c *Client) request(ctx context.Context, m *nats.Msg, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -91,10 +101,16 @@ func (c *Client) request(ctx context.Context, m *nats.Msg, out any) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return unavailable(err)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeLimit, Rule: "client", Text: fmt.Sprintf("request of %d bytes: %v", len(m.Data), err)}
 	case err != nil:
-		return &ledger.Refusal{Class: ledger.Unknown, Code: ledger.CodeBusy, Rule: "client", Text: fmt.Sprintf("no answer: %v", err)}
+		return unknown(fmt.Errorf("no answer: %w", err))
 	}
-	return protocol.Decode(reply.Data, reply.Header.Get(protocol.HeaderEncoding) == "gzip", out)
+	err = protocol.Decode(reply.Data, reply.Header.Get(protocol.HeaderEncoding) == "gzip", out)
+	if errors.Is(err, protocol.ErrReply) {
+		return unknown(err)
+	}
+	return err
 }
 
 // ask sends a query.
@@ -121,11 +137,21 @@ const (
 // evidence.ErrRollback or ErrForked when the head does not continue what this
 // client saw before.
 func (c *Client) Submit(ctx context.Context, e events.Event, dryRun bool) (ledger.Ack, error) {
+	var open *ledger.Refusal // a try whose outcome nobody told
 	for try := 1; ; try++ {
 		ack, err := c.submitOnce(ctx, e, dryRun)
 		r, ok := errors.AsType[*ledger.Refusal](err)
-		if !ok || r.Class != ledger.Unknown && r.Class != ledger.Unavailable || try == submitTries {
+		if !ok || r.Class != ledger.Unknown && r.Class != ledger.Unavailable {
 			return ack, err
+		}
+		if r.Class == ledger.Unknown {
+			open = r
+		}
+		if open != nil {
+			err = open // that a later try wrote nothing does not settle this one
+		}
+		if try == submitTries {
+			return ledger.Ack{}, err
 		}
 		// The very same bytes again: if they are in the ledger, the answer is
 		// their place, and nothing is written twice.
@@ -152,10 +178,16 @@ func (c *Client) submitOnce(ctx context.Context, e events.Event, dryRun bool) (l
 	if err := c.request(ctx, m, &done); err != nil {
 		return ledger.Ack{}, err
 	}
+	if !done.Existing && (done.EventID != e.ID || done.Hash != e.Hash().String()) {
+		return ledger.Ack{}, unknown(fmt.Errorf("%w: it is about event %q", protocol.ErrReply, done.EventID))
+	}
 	if dryRun {
 		return done.Ack, nil
 	}
-	return done.Ack, c.remember(ctx, known, done.Head, done.Consistency)
+	if err := c.remember(ctx, known, done.Head, done.Consistency); err != nil {
+		return ledger.Ack{}, err
+	}
+	return done.Ack, nil
 }
 
 // known returns the newest head that this client remembers, zero when none.
@@ -171,17 +203,18 @@ func (c *Client) known() (evidence.Head, error) {
 }
 
 // remember checks that a head continues the known one and keeps it. Another
-// process may have gone further meanwhile: then the proof is asked for again.
+// process may have gone further meanwhile: then each head must continue the
+// other, and the larger one is kept.
 func (c *Client) remember(ctx context.Context, known evidence.Head, text string, consistency []string) error {
-	if c.cfg.HeadPath == "" {
-		_, err := evidence.OpenHead([]byte(text), c.cfg.Ledger, c.cfg.Identity, c.cfg.Service)
+	head, err := evidence.OpenHead([]byte(text), c.cfg.Ledger, c.cfg.Identity, c.cfg.Service)
+	if err != nil || c.cfg.HeadPath == "" {
+		return err
+	}
+	proof, err := protocol.ParseHashes(consistency)
+	if err != nil {
 		return err
 	}
 	for range submitTries {
-		proof, err := protocol.ParseHashes(consistency)
-		if err != nil {
-			return err
-		}
 		err = c.head.Advance(known, []byte(text), proof)
 		if !errors.Is(err, evidence.ErrHeadMoved) {
 			return err
@@ -189,13 +222,32 @@ func (c *Client) remember(ctx context.Context, known evidence.Head, text string,
 		if known, err = c.known(); err != nil {
 			return err
 		}
-		var s protocol.Status
-		if err := c.ask(ctx, protocol.QueryStatus, protocol.Ask{Known: known.Size}, &s); err != nil {
+		smaller, larger := known, head
+		if smaller.Size > larger.Size {
+			smaller, larger = larger, smaller
+		}
+		if proof, err = c.consistency(ctx, smaller, larger); err != nil {
 			return err
 		}
-		text, consistency = s.Head, s.Consistency
+		if larger == known {
+			return nil
+		}
 	}
-	return nil // others keep advancing it: what they keep continues ours
+	return nil // others keep advancing it, and ours continues what they kept
+}
+
+// consistency asks how a larger head continues a smaller one, and checks the
+// answer.
+func (c *Client) consistency(ctx context.Context, smaller, larger evidence.Head) ([]events.Hash, error) {
+	var answer protocol.Consistency
+	if err := c.ask(ctx, protocol.QueryConsistency, protocol.Ask{Known: smaller.Size, Size: larger.Size}, &answer); err != nil {
+		return nil, err
+	}
+	proof, err := protocol.ParseHashes(answer.Consistency)
+	if err != nil {
+		return nil, err
+	}
+	return proof, evidence.CompareHeads(smaller, larger, proof)
 }
 
 // Status asks for the ledger's status, and checks and remembers its head.
@@ -208,7 +260,10 @@ func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 	if err := c.ask(ctx, protocol.QueryStatus, protocol.Ask{Known: known.Size}, &s); err != nil {
 		return protocol.Status{}, err
 	}
-	return s, c.remember(ctx, known, s.Head, s.Consistency)
+	if err := c.remember(ctx, known, s.Head, s.Consistency); err != nil {
+		return protocol.Status{}, err
+	}
+	return s, nil
 }
 
 // Head returns the newest head that this client remembers; ok is false when

@@ -84,6 +84,11 @@ func OpenFolder(dir string) (Folder, error) {
 	if f.Schema != folderSchema || !events.ValidLedger(f.Ledger) {
 		return Folder{}, fmt.Errorf("open folder %s: ledger.json has schema %q and ledger %q", dir, f.Schema, f.Ledger)
 	}
+	_, errID := events.ParseHash(f.Identity)
+	_, errKey := f.ServiceKey()
+	if err := errors.Join(errID, errKey); err != nil {
+		return Folder{}, fmt.Errorf("open folder %s: ledger.json: %w", dir, err)
+	}
 	return f, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -50,6 +51,7 @@ type Local struct {
 	heads   *evidence.HeadLog
 	writer  *ledger.Writer
 	service *Service
+	once    sync.Once
 	last    []byte // newest signed head; touched by the writer goroutine, then by Close
 }
 
@@ -154,6 +156,9 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if key.Public().String() != f.Service {
+		return fmt.Errorf("%w: service.key is not the key that ledger.json names", ErrOtherLedger)
+	}
 	identity, err := events.ParseHash(f.Identity)
 	if err != nil {
 		return fmt.Errorf("read ledger.json: %w", err)
@@ -178,6 +183,9 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 		Ledger: f.Ledger, Journal: l.journal, Service: key, Now: o.Now, NewID: o.NewID,
 		Retain: l.retain, Retained: retained, Log: o.Log,
 	})
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Rule == "service-key" {
+		return fmt.Errorf("%w: %w", ErrOtherLedger, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -228,8 +236,14 @@ func (l *Local) URL() string { return l.nats.URL() }
 // Writer returns the ledger's writer.
 func (l *Local) Writer() *ledger.Writer { return l.writer }
 
-// Close answers what is under way, keeps the newest head, and stops.
-func (l *Local) Close() error {
+// Close answers what is under way, keeps the newest head, and stops. A second
+// Close does nothing.
+func (l *Local) Close() (err error) {
+	l.once.Do(func() { err = l.shut() })
+	return err
+}
+
+func (l *Local) shut() error {
 	if err := os.Remove(l.Folder.path("run.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("stop service: %w", err), l.close())
 	}

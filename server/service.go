@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -31,14 +32,21 @@ type Service struct {
 	name    string
 	version string
 	rules   *ledger.Rules
+	conn    *nats.Conn
 	micro   micro.Service
 	slots   chan struct{} // one per request in flight
+
+	stop     sync.Once
+	stopping chan struct{} // closed by Stop
 }
 
 // StartService registers the micro service "deed" for one ledger on a
 // connection that may answer on deed.<ledger>.v1.>.
 func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Service, error) {
-	s := &Service{writer: w, name: name, version: version, rules: ledger.NewRules(), slots: make(chan struct{}, maxInFlight)}
+	s := &Service{
+		writer: w, name: name, version: version, rules: ledger.NewRules(), conn: nc,
+		slots: make(chan struct{}, maxInFlight), stopping: make(chan struct{}),
+	}
 	m, err := micro.AddService(nc, micro.Config{
 		Name: protocol.ServiceName, Version: semver(version), Description: "signed ledger for delivered work",
 		Metadata: map[string]string{"ledger": name},
@@ -60,6 +68,7 @@ func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Servi
 		{protocol.QueryEvent, protocol.SubjectQuery(name, protocol.QueryEvent), ask(s.event)},
 		{protocol.QueryPacket, protocol.SubjectQuery(name, protocol.QueryPacket), ask(s.packet)},
 		{protocol.QueryProof, protocol.SubjectQuery(name, protocol.QueryProof), ask(s.proof)},
+		{protocol.QueryConsistency, protocol.SubjectQuery(name, protocol.QueryConsistency), ask(s.consistency)},
 	}
 	for _, e := range endpoints {
 		if err := m.AddEndpoint(e.name, s.handler(e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
@@ -77,35 +86,54 @@ func semver(version string) string {
 	return version
 }
 
-// Stop takes the service off the bus; requests under way are answered.
-func (s *Service) Stop() error {
-	if err := s.micro.Stop(); err != nil {
-		return fmt.Errorf("stop service: %w", err)
-	}
-	for range cap(s.slots) {
-		s.slots <- struct{}{}
-	}
-	return nil
+// Stop takes the service off the bus. Requests under way are answered first;
+// one that comes later is answered that nothing was written. A second Stop
+// does nothing.
+func (s *Service) Stop() (err error) {
+	s.stop.Do(func() {
+		if err = s.micro.Stop(); err == nil {
+			err = s.conn.FlushTimeout(answerTimeout) // now the server sends no more requests
+		}
+		close(s.stopping)
+		for range cap(s.slots) {
+			s.slots <- struct{}{}
+		}
+		// The server has the answers before it is told to stop.
+		if err = errors.Join(err, s.conn.FlushTimeout(answerTimeout)); err != nil {
+			err = fmt.Errorf("stop service: %w", err)
+		}
+	})
+	return err
 }
 
 // handler answers each request in a goroutine of its own, so that many wait
 // for the same group. Past the limit requests wait in their order.
 func (s *Service) handler(handle func(context.Context, micro.Request) (any, error)) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
-		s.slots <- struct{}{}
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.stopping:
+			respond(r, nil, &ledger.Refusal{Class: ledger.Unavailable, Code: ledger.CodeBusy, Rule: "service", Text: "the service is stopping; nothing was written"})
+			return
+		}
 		go func() {
 			defer func() { <-s.slots }()
 			ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 			defer cancel()
 			data, err := handle(ctx, r)
-			body, compressed := protocol.Encode(data, err)
-			headers := micro.Headers{}
-			if compressed {
-				headers[protocol.HeaderEncoding] = []string{"gzip"}
-			}
-			_ = r.Respond(body, micro.WithHeaders(headers)) // a client that is gone looks for its event by id
+			respond(r, data, err)
 		}()
 	})
+}
+
+// respond sends a reply.
+func respond(r micro.Request, data any, err error) {
+	body, compressed := protocol.Encode(data, err)
+	headers := micro.Headers{}
+	if compressed {
+		headers[protocol.HeaderEncoding] = []string{"gzip"}
+	}
+	_ = r.Respond(body, micro.WithHeaders(headers)) // a client that is gone looks for its event by id
 }
 
 // ask decodes a query's body before its handler.
@@ -282,6 +310,19 @@ func (s *Service) proof(q protocol.Ask) (out protocol.Proof, err error) {
 	}
 	head, _, err := s.writer.Head(0)
 	out.Head = string(head)
+	return out, err
+}
+
+// consistency shows how one head continues another.
+func (s *Service) consistency(q protocol.Ask) (out protocol.Consistency, err error) {
+	s.writer.View(func(b *ledger.Book) {
+		hashes, proofErr := b.Tree.ConsistencyProof(q.Known, q.Size)
+		if proofErr != nil {
+			err = &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeNotFound, Rule: "query", Text: proofErr.Error()}
+			return
+		}
+		out = protocol.Consistency{Consistency: protocol.Hashes(hashes)}
+	})
 	return out, err
 }
 

@@ -55,7 +55,11 @@ func (l *Ledger) Run(t testing.TB) *server.Local {
 	if err != nil {
 		t.Fatalf("run service: %v", err)
 	}
-	t.Cleanup(func() { _ = local.Close() }) // a second Close reports what the first closed
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Errorf("close service: %v", err)
+		}
+	})
 	return local
 }
 

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
@@ -39,6 +40,8 @@ const (
 	QueryEvent    = "event"
 	QueryPacket   = "packet"
 	QueryProof    = "proof"
+	// QueryConsistency asks how one head continues another.
+	QueryConsistency = "consistency"
 )
 
 // CompressAbove is the size in bytes above which a reply is compressed, and
@@ -79,8 +82,10 @@ type Ask struct {
 	Actor  string      `json:"actor,omitzero"`
 	Role   events.Role `json:"role,omitzero"`
 	Limit  int64       `json:"limit,omitzero"`
-	// Known asks for a consistency proof from this size.
+	// Known asks for a consistency proof from this size; QueryConsistency to
+	// Size, the others to the head that they answer with.
 	Known uint64 `json:"known,omitzero"`
+	Size  uint64 `json:"size,omitzero"`
 }
 
 // Status is the answer to QueryStatus.
@@ -153,6 +158,12 @@ type Proof struct {
 	Inclusion []string        `json:"inclusion"`
 }
 
+// Consistency is the answer to QueryConsistency: that the tree of size Size
+// begins with that of size Known.
+type Consistency struct {
+	Consistency []string `json:"consistency"` // hex hashes, none for equal sizes
+}
+
 // Hashes turns hashes to hex.
 func Hashes(list []events.Hash) []string {
 	out := make([]string, len(list))
@@ -199,6 +210,9 @@ func Encode(data any, err error) (body []byte, compressed bool) {
 	return b.Bytes(), true
 }
 
+// classes are those that a refusal can have. Read-only.
+var classes = [...]ledger.Class{ledger.Refused, ledger.Conflict, ledger.Unknown, ledger.Corrupt, ledger.Unavailable}
+
 // ErrReply says that an answer is not what a service sends.
 var ErrReply = errors.New("not a reply of a deed service")
 
@@ -217,8 +231,11 @@ func Decode(body []byte, compressed bool, data any) error {
 	if err := json.Unmarshal(body, &reply); err != nil {
 		return fmt.Errorf("%w: %w", ErrReply, err)
 	}
-	if reply.Refusal != nil {
-		return reply.Refusal
+	if r := reply.Refusal; r != nil {
+		if !slices.Contains(classes[:], r.Class) || len(reply.Data) > 0 {
+			return fmt.Errorf("%w: refusal of class %q", ErrReply, r.Class)
+		}
+		return r
 	}
 	if err := json.Unmarshal(reply.Data, data); err != nil {
 		return fmt.Errorf("%w: %w", ErrReply, err)
