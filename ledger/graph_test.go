@@ -344,8 +344,8 @@ func subjectFor(t *projections.Task, p events.Payload, subject string) string {
 	case events.ContractProposed, events.ContractAccepted, events.ContractWithdrawn, events.TaskCancelled:
 		return ""
 	}
-	if key := effectKey(p); key != "" {
-		return t.Effect(key).Attempt
+	if about, ok := p.(events.AboutEffect); ok {
+		return t.Effect(about.Effect().Key).Attempt
 	}
 	return subject
 }

@@ -81,7 +81,7 @@ func (s *scene) allows(by Author) bool {
 	if by.Role == "" || !s.author.Has(by.Role) || by.Kind != "" && by.Kind != s.author.Kind {
 		return false
 	}
-	if by.Basis != "" && outcomeBasis(s.Payload) != by.Basis {
+	if by.Basis != "" && basis(s.Payload) != by.Basis {
 		return false
 	}
 	if by.Cause != "" {
@@ -91,18 +91,10 @@ func (s *scene) allows(by Author) bool {
 	return true
 }
 
-// outcomeBasis returns where an outcome's evidence comes from. "Unknown" has
-// no evidence: whoever looked and found nothing conclusive may say so.
-func outcomeBasis(p events.Payload) events.Basis {
-	switch d := p.(type) {
-	case *events.Confirmation:
-		return d.Basis
-	case *events.Failure:
-		return d.Basis
-	case *events.Compensation:
-		return d.Basis
-	case *events.Unknown:
-		return events.BasisProbe
+// basis returns where an outcome's evidence comes from, "" for other events.
+func basis(p events.Payload) events.Basis {
+	if about, ok := p.(events.AboutEffect); ok {
+		return about.Effect().Basis
 	}
 	return ""
 }
@@ -129,33 +121,20 @@ func checkHolder(s *scene, purposes []events.Purpose) *Refusal {
 // isFormer reports whether the author's run dispatched the try that an
 // outcome is about.
 func (s *scene) isFormer() bool {
-	key, number, ok := outcomeOf(s.Payload)
+	about, ok := s.Payload.(events.AboutEffect)
 	if !ok || s.Event.Fence == 0 {
 		return false
 	}
-	e := s.task.Effect(key)
+	e := s.task.Effect(about.Effect().Key)
 	if e == nil {
 		return false
 	}
 	for _, t := range e.Tries {
-		if t.Number == number && t.Fence == s.Event.Fence && t.Actor == s.Event.AuthID {
+		if t.Number == about.Effect().Try && t.Fence == s.Event.Fence && t.Actor == s.Event.AuthID {
 			return true
 		}
 	}
 	return false
-}
-
-// outcomeOf returns the key and try of an outcome.
-func outcomeOf(p events.Payload) (key string, number int64, ok bool) {
-	switch d := p.(type) {
-	case *events.Confirmation:
-		return d.Key, d.Try, true
-	case *events.Failure:
-		return d.Key, d.Try, true
-	case *events.Unknown:
-		return d.Key, d.Try, true
-	}
-	return "", 0, false
 }
 
 func checkState(s *scene) *Refusal {
@@ -198,8 +177,8 @@ func checkSubject(s *scene) *Refusal {
 		if a := s.task.Attempt(); a != nil {
 			want = a.ID
 		}
-		if key := effectKey(s.Payload); key != "" {
-			if e := s.task.Effect(key); e != nil {
+		if about, ok := s.Payload.(events.AboutEffect); ok {
+			if e := s.task.Effect(about.Effect().Key); e != nil {
 				want = e.Attempt
 			}
 		}

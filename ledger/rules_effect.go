@@ -21,39 +21,18 @@ func (e *Existing) Error() string {
 	return fmt.Sprintf("effect exists: event %s of task %s at position %d", e.EventID, e.Task, e.Position)
 }
 
-// effectKey returns the key of an effect event that is not an intent.
-func effectKey(p events.Payload) string {
-	switch d := p.(type) {
-	case *events.EffectApproval:
-		return d.Key
-	case *events.EffectWithdrawal:
-		return d.Key
-	case *events.Dispatch:
-		return d.Key
-	case *events.Confirmation:
-		return d.Key
-	case *events.Failure:
-		return d.Key
-	case *events.Unknown:
-		return d.Key
-	case *events.Compensation:
-		return d.Key
-	}
-	return ""
-}
-
 // checkEffect applies the rules of effects; other types pass.
 func checkEffect(s *scene) *Refusal {
 	if d, ok := s.Payload.(*events.Intent); ok {
 		return checkIntent(s, d)
 	}
-	key := effectKey(s.Payload)
-	if key == "" {
+	about, ok := s.Payload.(events.AboutEffect)
+	if !ok {
 		return nil
 	}
-	e := s.task.Effect(key)
+	e := s.task.Effect(about.Effect().Key)
 	if e == nil {
-		return refuse(CodeNotFound, s.row.Name(), "the task has no effect with key %s", key)
+		return refuse(CodeNotFound, s.row.Name(), "the task has no effect with key %s", about.Effect().Key)
 	}
 	switch d := s.Payload.(type) {
 	case *events.EffectApproval:
@@ -198,7 +177,7 @@ func checkOutcome(s *scene, e *projections.Effect, name string, number int64) *R
 // checkConflictSettled leaves a conflict to a person: what is there is not
 // ours, so no probe of ours can settle it.
 func checkConflictSettled(s *scene, part *projections.Part) *Refusal {
-	if part.Status == projections.StatusConflict && outcomeBasis(s.Payload) != events.BasisPerson {
+	if part.Status == projections.StatusConflict && basis(s.Payload) != events.BasisPerson {
 		return refuse(CodeEffect, s.row.Name()+"/conflict", "a conflict is settled by a person")
 	}
 	return nil

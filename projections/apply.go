@@ -113,42 +113,19 @@ func (t *Task) checkReferences(p events.Payload) error {
 }
 
 func (t *Task) checkEffectReferences(p events.Payload) error {
-	var key, part string
-	switch d := p.(type) {
-	case *events.EffectApproval:
-		key = d.Key
-	case *events.EffectWithdrawal:
-		key = d.Key
-	case *events.Dispatch:
-		key = d.Key
-	case *events.Confirmation:
-		key, part = d.Key, d.Part
-	case *events.Failure:
-		key, part = d.Key, d.Part
-	case *events.Unknown:
-		key, part = d.Key, d.Part
-	case *events.Compensation:
-		key, part = d.Key, d.Part
-	default:
+	about, ok := p.(events.AboutEffect)
+	if !ok {
 		return nil
 	}
-	e := t.Effect(key)
+	ref := about.Effect()
+	e := t.Effect(ref.Key)
 	if e == nil {
-		return fmt.Errorf("%w: effect %q", ErrReference, key)
+		return fmt.Errorf("%w: effect %q", ErrReference, ref.Key)
 	}
-	if part != "" && e.Part(part) == nil || part == "" && len(e.Intent.Parts) > 0 && isOutcome(p) {
-		return fmt.Errorf("%w: part %q of effect %q", ErrReference, part, key)
+	if ref.Outcome() && e.Part(ref.Part) == nil {
+		return fmt.Errorf("%w: part %q of effect %q", ErrReference, ref.Part, ref.Key)
 	}
 	return nil
-}
-
-// isOutcome reports whether p is an outcome of one part.
-func isOutcome(p events.Payload) bool {
-	switch p.(type) {
-	case *events.Confirmation, *events.Failure, *events.Unknown, *events.Compensation:
-		return true
-	}
-	return false
 }
 
 // signed returns the name and author of a record's event.
