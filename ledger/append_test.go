@@ -308,6 +308,32 @@ func TestResubmission(t *testing.T) {
 	h.Audit()
 }
 
+// TestResubmissionAfterRevocation still says that an event is there whose
+// author was revoked meanwhile, and takes nothing new of that author.
+func TestResubmissionAfterRevocation(t *testing.T) {
+	h := ledgertest.Found(t, "acme", memory(t, "acme"))
+	h.Do("TASK-1", ledgertest.Founder, projectionstest.Contract(1))
+	e := h.Next("TASK-1", "rob", finding("one"))
+	first, err := h.Submit(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Do("", ledgertest.Founder, &events.Revocation{Actor: "rob", Reason: "left"})
+	again, err := h.Submit(e)
+	if err != nil || !again.Existing || again.Position != first.Position {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if head := openHead(t, h, []byte(again.Head)); head.Size != uint64(h.Last()) {
+		t.Errorf("head of size %d", head.Size)
+	}
+	_, err = h.Try("TASK-1", "rob", finding("two"))
+	wantRefusal(t, err, ledger.Refused, ledger.CodeSignature)
+	other := e
+	other.Data = []byte(`{"rule":"note","severity":"hint","text":"other"}`)
+	_, err = h.Submit(other)
+	wantRefusal(t, err, ledger.Refused, ledger.CodeSignature)
+}
+
 // prefix returns a journal that holds the first n of some records, as an
 // older copy of the store would.
 func prefix(t ledgertest.TB, records []journal.Record, n int) *journal.Memory {

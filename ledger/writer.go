@@ -188,13 +188,41 @@ func (w *Writer) applied(r events.Record, now time.Time) {
 func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
 	admit, err := Admit(req.Export, w.keys.Load(), maxPosition)
 	if err != nil {
-		return Ack{}, err
+		return w.resubmitted(req, err)
 	}
 	if req.DryRun {
 		return w.dryRun(admit)
 	}
 	p := &pending{ctx: ctx, admit: admit, known: req.Known, reply: make(chan answer, 1)}
 	return w.enqueue(p)
+}
+
+// resubmitted answers for an event that is not admitted now. It may be in the
+// ledger all the same: its author was revoked after it, and whoever was told
+// "unknown" must not hear "refused" when asking again.
+func (w *Writer) resubmitted(req Request, refused error) (Ack, error) {
+	e, err := events.ParseExport(req.Export)
+	if err != nil {
+		return Ack{}, refused
+	}
+	w.mu.RLock()
+	at, hash, ok := w.book.Find(e.ID)
+	broken := w.broken
+	w.mu.RUnlock()
+	if !ok || hash != e.Hash() {
+		return Ack{}, refused
+	}
+	if broken != nil {
+		return Ack{}, broken
+	}
+	text, consistency, err := w.Head(req.Known)
+	if err != nil {
+		return Ack{}, unknown(err.Error())
+	}
+	return Ack{
+		EventID: e.ID, Hash: hash.String(), Position: at, Existing: true, DryRun: req.DryRun, Rule: "event-id",
+		Head: string(text), Consistency: consistency,
+	}, nil
 }
 
 // maxPosition asks the keyring for keys as they are known now; the key's

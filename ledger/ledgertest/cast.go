@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,6 +66,7 @@ type Cast struct {
 
 	rules *ledger.Rules
 	ids   atomic.Uint64
+	keys  sync.Map // signer.Key by actor: making one costs as much as signing
 }
 
 // NewCast returns the cast of a ledger.
@@ -98,7 +100,7 @@ func (c *Cast) Draft(l *projections.Ledger, task, actor string, p events.Payload
 	}
 	e := events.Event{
 		ID: c.NewID(), Source: events.Source{Ledger: c.Ledger, Task: task}, Type: p.Type(), Time: events.FormatTime(c.Now()),
-		AuthType: KindOf(actor).AuthType(), AuthID: actor, SignKeyID: string(Key(actor).ID()), Data: data,
+		AuthType: KindOf(actor).AuthType(), AuthID: actor, SignKeyID: string(c.key(actor).ID()), Data: data,
 	}
 	if task == "" {
 		e.Sequence, e.PrevHash = l.Registry.Sequence+1, hash(l.Registry.Head)
@@ -112,7 +114,16 @@ func (c *Cast) Draft(l *projections.Ledger, task, actor string, p events.Payload
 
 // Sign is Draft, signed by the actor.
 func (c *Cast) Sign(l *projections.Ledger, task, actor string, p events.Payload) events.Event {
-	return Seal(c.Draft(l, task, actor, p), actor)
+	return seal(c.Draft(l, task, actor, p), c.key(actor))
+}
+
+func (c *Cast) key(actor string) signer.Key {
+	if key, ok := c.keys.Load(actor); ok {
+		return key.(signer.Key)
+	}
+	key := Key(actor)
+	c.keys.Store(actor, key)
+	return key
 }
 
 // Seal signs a draft with the keys of actors, whoever its author is.
@@ -121,6 +132,10 @@ func Seal(e events.Event, actors ...string) events.Event {
 	for i, a := range actors {
 		keys[i] = Key(a)
 	}
+	return seal(e, keys...)
+}
+
+func seal(e events.Event, keys ...signer.Key) events.Event {
 	sealed, err := evidence.Seal(e, keys...)
 	if err != nil {
 		panic("ledgertest: " + err.Error())
