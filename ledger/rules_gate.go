@@ -156,9 +156,15 @@ func checkApproval(s *scene, d *events.Approval) *Refusal {
 		return refusal
 	}
 	c, r := s.task.Contract(), s.task.Result
-	switch {
-	case c == nil || r == nil:
+	if c == nil || r == nil {
 		return refuse(CodeState, rule, "there is no result to review")
+	}
+	for _, defect := range d.Defects {
+		if defect.Acceptance != "" && c.Contract.Item(defect.Acceptance) == nil {
+			return refuse(CodeNotFound, rule+"/defect", "the contract has no acceptance item %s", defect.Acceptance)
+		}
+	}
+	switch {
 	case len(c.Contract.Reviewers) > 0 && !slices.Contains(c.Contract.Reviewers, s.author.Name):
 		return refuse(CodeRule, rule+"/reviewers", "the contract names its reviewers: %s", strings.Join(c.Contract.Reviewers, ", "))
 	case d.Contract != c.Digest:

@@ -124,6 +124,11 @@ func (t *Task) release(r events.Record, d *events.Release) {
 		return
 	}
 	t.endRun(r)
+	for i := range t.Runs {
+		if run := &t.Runs[i]; run.Fence == lease.Fence {
+			run.Reason, run.Note = d.Reason, d.Note
+		}
+	}
 	clean := len(t.OpenEffects()) == 0 && t.FatalFinding() == nil
 	switch {
 	case clean && lease.Purpose == events.PurposeWork:

@@ -380,3 +380,21 @@ func TestPlain(t *testing.T) {
 		t.Errorf("lines: %s", got)
 	}
 }
+
+// TestResumeQuotesHandover: the note of the last release reaches the next
+// actor, as quoted text.
+func TestResumeQuotesHandover(t *testing.T) {
+	story := projectionstest.New("acme")
+	story.Genesis()
+	k := story.Task("TASK-1")
+	k.Propose()
+	k.Accept()
+	k.Open()
+	k.Claim("impl-a", events.PurposeWork)
+	k.Do("impl-a", &events.Release{Reason: "context", Note: "the parser is half done"})
+	r := projections.ResumePacket(k.State(), &story.Ledger.Registry, projections.Reader{Actor: "impl-b", Role: events.RoleImplementer})
+	want := projections.Quote{Of: "handover, reason context", By: "impl-a", Text: "the parser is half done"}
+	if len(r.Untrusted.Notes) != 1 || r.Untrusted.Notes[0] != want {
+		t.Errorf("notes %v, want %v", r.Untrusted.Notes, want)
+	}
+}

@@ -22,8 +22,20 @@ func (t *Task) untrusted(v view) Untrusted {
 	if v.environment {
 		u.Environment = t.quoteEnvironment()
 	}
-	u.Effects = t.quoteEffects(v.evidence)
+	u.Effects, u.Notes = t.quoteEffects(v.evidence), t.quoteHandover()
 	return u
+}
+
+// quoteHandover quotes what the last holder of the open attempt that let go
+// with a note wanted the next one to know.
+func (t *Task) quoteHandover() []Quote {
+	a := t.Attempt()
+	for i := len(t.Runs) - 1; i >= 0 && a != nil; i-- {
+		if r := &t.Runs[i]; r.Attempt == a.ID && r.Note != "" {
+			return []Quote{{"handover, reason " + r.Reason, r.Actor, r.Note}}
+		}
+	}
+	return nil
 }
 
 func (t *Task) quoteFindings() []Quote {

@@ -107,6 +107,9 @@ type Run struct {
 	Attempt string         `json:"attempt"`
 	// Ended is the short type of the event that ended the run, "" while live.
 	Ended string `json:"ended,omitempty"`
+	// Reason and Note are what the holder said when it let go.
+	Reason string `json:"reason,omitempty"`
+	Note   string `json:"note,omitempty"`
 }
 
 // Reservation gives one actor the only right to claim until a time.
