@@ -58,6 +58,9 @@ var errFindingKnown = errors.New("finding is recorded already")
 // examine compares the recorded result with git: nil when they agree.
 func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
 	contract, said := t.Contract().Contract, t.Result.Data
+	if err := checkBase(ctx, repo, contract.Target, said.Base); err != nil {
+		return nil, err
+	}
 	kept, err := contains(ctx, repo, said.Head, said.Base)
 	if err != nil {
 		return nil, err
@@ -78,6 +81,24 @@ func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*e
 		return &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(r.Text, events.MaxText)}, nil
 	}
 	return nil, err
+}
+
+// checkBase refuses a base that is not on the target. Who opens an attempt
+// says where it begins: a base of their own making would hide whatever they
+// committed before it from the boundary and from the list of authors. It is no
+// finding, since this repository may only be behind the target.
+func checkBase(ctx context.Context, repo *workspace.Repo, target, base string) error {
+	tip, err := targetTip(ctx, repo, target)
+	if errors.Is(err, workspace.ErrUnknownRevision) {
+		return fmt.Errorf("%w: target %s is not in this repository: fetch it first", errMissing, plain(target))
+	}
+	if err != nil {
+		return err
+	}
+	if on, err := contains(ctx, repo, tip, base); on || err != nil {
+		return err
+	}
+	return refuseStale("receipt.recorded/base", "the result's base %s is not on %s here: fetch it; when it stays so, deed recover", base, plain(target))
 }
 
 // differs names the first thing in which a recorded result and git differ, ""

@@ -68,3 +68,42 @@ func TestOneClaimWins(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignBase hands over a result whose base is not on the target: what
+// lies before it would escape the boundary and the list of authors.
+func TestForeignBase(t *testing.T) {
+	for name, c := range map[string]struct {
+		target func(s *stage)
+		code   int
+	}{
+		"on the target": {func(*stage) {}, 0},
+		"of its author's making": {func(s *stage) {
+			s.git("update-ref", "refs/heads/main", s.git("commit-tree", "-m", "other", "HEAD~1^{tree}"))
+		}, 20},
+		"without a target":       {func(s *stage) { s.git("branch", "-D", "main") }, 5},
+		"on the remote's target": {func(s *stage) { s.git("update-ref", "refs/remotes/origin/main", "main"); s.git("branch", "-D", "main") }, 0},
+		"off the remote's target": {func(s *stage) {
+			s.git("update-ref", "refs/remotes/origin/main", s.git("commit-tree", "-m", "other", "HEAD~1^{tree}"))
+			s.git("branch", "-D", "main")
+		}, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.invite("ver", events.RoleVerifier)
+			s.work("impl-a")
+			s.git("checkout", "-q", "-b", "work")
+			must(t, os.WriteFile(filepath.Join(s.repo, "b.txt"), []byte("new\n"), 0o600))
+			s.git("add", ".")
+			s.git("commit", "-qm", "a file")
+			s.cmd("impl-a", "result", "record", task, "--map", "*=A1").succeeds()
+			c.target(s)
+			s.cmd("ver", "receipt", "run", task).exits(c.code)
+			if n := len(s.state().Findings); n != 0 {
+				t.Errorf("%d findings: the verifier's repository may only be behind", n)
+			}
+			if n := len(s.state().Receipts); (n == 1) != (c.code == 0) {
+				t.Errorf("%d receipts", n)
+			}
+		})
+	}
+}
