@@ -58,6 +58,9 @@ var errFindingKnown = errors.New("finding is recorded already")
 // examine compares the recorded result with git: nil when they agree.
 func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
 	contract, said := t.Contract().Contract, t.Result.Data
+	if _, err := repo.ResolveCommit(ctx, said.Head); err != nil {
+		return nil, err
+	}
 	if err := checkBase(ctx, repo, contract.Target, said.Base); err != nil {
 		return nil, err
 	}
