@@ -98,15 +98,24 @@ func OpenRecord(stored journal.Record, subjectLast events.Position, stream strin
 		return fail("header %s is %q", events.HeaderAdmitted, stamp[0])
 	}
 	want := journal.StoredHeader(NewMessage(e, admitted), journal.Expect{Last: stored.Position - 1, SubjectLast: subjectLast}, stream)
-	for _, name := range slices.Sorted(maps.Keys(stored.Header)) {
-		if !slices.Equal(stored.Header[name], want[name]) {
-			return fail("header %q is %q, want %q", name, stored.Header[name], want[name])
+	if !maps.EqualFunc(stored.Header, want, slices.Equal[[]string]) {
+		return fail("%s", headerFault(stored.Header, want))
+	}
+	return events.Record{Position: stored.Position, Admitted: admitted, Event: e}, nil
+}
+
+// headerFault names the first header, in the order of names, that is not what
+// it should be.
+func headerFault(got, want map[string][]string) string {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !slices.Equal(got[name], want[name]) {
+			return fmt.Sprintf("header %q is %q, want %q", name, got[name], want[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if _, ok := stored.Header[name]; !ok {
-			return fail("header %q is missing", name)
+		if _, ok := got[name]; !ok {
+			return fmt.Sprintf("header %q is missing", name)
 		}
 	}
-	return events.Record{Position: stored.Position, Admitted: admitted, Event: e}, nil
+	return "headers differ"
 }
