@@ -1,0 +1,147 @@
+// Command report runs the benchmarks of package bench once and writes what they
+// measured to docs/performance.md. It runs at the top of the repository:
+//
+//	go run ./bench/report
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	out := flag.String("out", "docs/performance.md", "page to write")
+	time := flag.String("benchtime", "2s", "how long each benchmark runs at least")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *out, *time); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out, benchtime string) error {
+	args := []string{"test", "-run", "^$", "-bench", ".", "-benchtime", benchtime, "-timeout", "10m", "./bench"}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, os.Stderr), os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run benchmarks: %w", err)
+	}
+	f, err := parse(&text)
+	if err != nil {
+		return err
+	}
+	page, err := f.page(fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()), "go "+strings.ReplaceAll(strings.Join(args, " "), "^$", "'^$'"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, []byte(page), 0o644); err != nil { //nolint:gosec // a page of the documentation
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// figures are what the benchmarks measured, by name and unit.
+type figures map[string]map[string]float64
+
+// parse reads what go test prints: a name, the iterations, then pairs of a
+// value and its unit.
+func parse(r io.Reader) (figures, error) {
+	f := figures{}
+	for scan := bufio.NewScanner(r); scan.Scan(); {
+		words := strings.Fields(scan.Text())
+		if len(words) < 4 || !strings.HasPrefix(words[0], "Benchmark") {
+			continue
+		}
+		name := strings.TrimPrefix(words[0], "Benchmark")
+		if i := strings.LastIndexByte(name, '-'); i > 0 {
+			name = name[:i] // without the number of cores
+		}
+		f[name] = map[string]float64{}
+		for i := 2; i+1 < len(words); i += 2 {
+			v, err := strconv.ParseFloat(words[i], 64)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", name, err)
+			}
+			f[name][words[i+1]] = v
+		}
+	}
+	return f, nil
+}
+
+// errMissing says that a benchmark did not measure what the page shows.
+var errMissing = errors.New("figure was not measured")
+
+// page returns the whole page.
+func (f figures) page(machine, command string) (string, error) {
+	var missing []error
+	get := func(name, unit string) float64 {
+		v, ok := f[name][unit]
+		if !ok {
+			missing = append(missing, fmt.Errorf("%w: %s of %s", errMissing, unit, name))
+		}
+		return v
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, introduction, machine, command)
+
+	b.WriteString("\n## What the machine can do\n\n| limit | per second | µs each |\n|---|---:|---:|\n")
+	for _, row := range [][3]string{
+		{"append 1 KiB to a file and fsync it", "RawFsync", "syncs/s"},
+		{"publish to a stream that syncs each message, one in flight", "RawPublish", "messages/s"},
+		{"Ed25519 signature made", "RawSign", "signatures/s"},
+		{"Ed25519 signature checked", "RawVerify", "signatures/s"},
+	} {
+		rate := get(row[1], row[2])
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f |\n", row[0], rate, 1e6/rate)
+	}
+
+	b.WriteString("\n## What the ledger does\n\n| accepted events | per second | p50 ms | p99 ms | of the stream's rate | of the disk's rate |\n|---|---:|---:|---:|---:|---:|\n")
+	publish, fsync := get("RawPublish", "messages/s"), get("RawFsync", "syncs/s")
+	for _, row := range [][2]string{
+		{"1 client", "Accept/clients=1"}, {"32 clients", "Accept/clients=32"}, {"1 client that keeps each head on disk", "AcceptRemembered"},
+	} {
+		rate := get(row[1], "events/s")
+		fmt.Fprintf(&b, "| %s | %.0f | %.2f | %.2f | %.2f | %.2f |\n", row[0], rate, get(row[1], "p50-ms"), get(row[1], "p99-ms"), rate/publish, rate/fsync)
+	}
+	verify := get("Verify", "events/s")
+	fmt.Fprintf(&b, "\n| replay and verify | per second | of the rate of signature checks |\n|---|---:|---:|\n| a stream of 2,001 events | %.0f | %.2f |\n",
+		verify, verify/get("RawVerify", "signatures/s"))
+	b.WriteString("\n| resume packet of a task with | p50 ms | p99 ms |\n|---|---:|---:|\n")
+	for _, n := range []string{"10", "100", "1000"} {
+		name := "Packet/events=" + n
+		fmt.Fprintf(&b, "| %s events | %.2f | %.2f |\n", n, get(name, "p50-ms"), get(name, "p99-ms"))
+	}
+	fmt.Fprintf(&b, "\n| `deed version` | CPU ms | wall ms |\n|---|---:|---:|\n| one process | %.1f | %.1f |\n", get("Command", "cpu-ms"), get("Command", "ns/op")/1e6)
+	return b.String(), errors.Join(missing...)
+}
+
+// introduction is the page's text before its tables.
+const introduction = `# Performance
+
+Every figure on this page is of one run of ` + "`go run ./bench/report`" + `, which writes the page. Compare the ratios, not the figures:
+another machine, or a busy one, gives others. Measured on: %s.
+
+    %s
+
+- An *accepted event* is built and signed by the client, sent over TCP, checked against the profile, the keys and the rules, synced to
+  disk, covered by a signed head, acknowledged, and its head checked by the client. Latency is from before the signature to after that
+  check. Clients, service and disk share the machine.
+- There is one writer with one message in flight, so events of all clients follow one another at the rate of the stream; more clients
+  share the signing of heads and the checking of signatures, not the sync.
+- *Replay and verify* is what every start and ` + "`deed audit verify`" + ` do: headers, signature, chain, rules and tree for each event, on one core.
+- CPU is user and system time of the process.
+`
