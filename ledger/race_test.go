@@ -153,7 +153,7 @@ func raceWriters(t *testing.T, h *ledgertest.House, rounds int, open func() jour
 func TestRaceWritersMemory(t *testing.T) {
 	t.Parallel()
 	h := ledgertest.Found(t, "acme", memory(t, "acme"))
-	raceWriters(t, h, 50, func() journal.Journal { return h.Journal })
+	raceWriters(t, h, 40, func() journal.Journal { return h.Journal })
 }
 
 func TestRaceWritersJetStream(t *testing.T) {
@@ -182,7 +182,7 @@ func TestRaceWritersJetStream(t *testing.T) {
 func TestRaceTasks(t *testing.T) {
 	t.Parallel()
 	h := ledgertest.Found(t, "acme", memory(t, "acme"))
-	const each = 40
+	const each = 20
 	failed := make(chan error, racers)
 	var wg sync.WaitGroup
 	for i := range racers {
