@@ -33,7 +33,8 @@ func (s *session) currentContext() (ledgerContext, error) {
 	if name == "" {
 		text, err := os.ReadFile(p.SelectedPath())
 		if errors.Is(err, fs.ErrNotExist) {
-			return ledgerContext{}, fmt.Errorf("find ledger: %w: create one with deed ledger create NAME, or name one with --dir", errNoService)
+			err := fmt.Errorf("find ledger: %w: no ledger is known here", errNoService)
+			return ledgerContext{}, withHint(err, "create one with: deed ledger create NAME --admin ACTOR; or name its folder with --dir")
 		}
 		if err != nil {
 			return ledgerContext{}, fmt.Errorf("find ledger: %w", err)
@@ -49,7 +50,7 @@ func readContext(p places, name string) (ledgerContext, error) {
 	}
 	text, err := os.ReadFile(p.ContextPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return ledgerContext{}, fmt.Errorf("%w: there is no context %q", errMissing, name)
+		return ledgerContext{}, withHint(fmt.Errorf("%w: there is no context %q", errMissing, name), "deed context ls lists them; deed context add NAME --dir DIR makes one")
 	}
 	if err != nil {
 		return ledgerContext{}, fmt.Errorf("read context: %w", err)

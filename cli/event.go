@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/journal"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/schemas"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,6 +79,9 @@ func (s *session) find(ctx context.Context, r journal.Reader, live bool, name st
 	case err == nil:
 	case live:
 		found, err := s.client.Locate(ctx, name)
+		if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeNotFound {
+			return events.Record{}, noEvent(name)
+		}
 		if err != nil {
 			return events.Record{}, err
 		}
@@ -95,12 +99,16 @@ func (s *session) find(ctx context.Context, r journal.Reader, live bool, name st
 	}
 	stored, err := r.Read(ctx, events.Position(at))
 	if at == 0 || errors.Is(err, journal.ErrNotFound) {
-		return events.Record{}, fmt.Errorf("%w: there is no event %q", errMissing, name)
+		return events.Record{}, noEvent(name)
 	}
 	if err != nil {
 		return events.Record{}, err
 	}
 	return openRecord(stored)
+}
+
+func noEvent(name string) error {
+	return withHint(fmt.Errorf("%w: there is no event %q", errMissing, name), "name it by its position or its id: deed log shows the positions, deed log -o json the ids")
 }
 
 // event writes one event for people.
@@ -123,12 +131,18 @@ func (w *textWriter) event(r events.Record, d shown) {
 	if d.Proof != nil {
 		w.line("  proof     holds: %d hashes lead to the signed head", len(d.Proof.Inclusion))
 	}
-	data := jsontext.Value(e.Data).Clone()
-	if err := data.Indent(); err != nil {
-		w.line("  data      %s", string(e.Data))
+	w.json(e.Data)
+}
+
+// json writes JSON for people: indented with spaces, and every character that
+// could drive a terminal as an escape of JSON, so that it stays JSON.
+func (w *textWriter) json(text []byte) {
+	v := jsontext.Value(text).Clone()
+	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
+		w.line("%s", string(text)) // no JSON
 		return
 	}
-	w.block(string(escape(data)))
+	w.block(string(escape(v)))
 }
 
 // schema prints a type's schema, or lists the types.
@@ -145,7 +159,7 @@ func (s *session) schema(args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.result("schema", jsontext.Value(text), func(w *textWriter) { w.block(string(escape(text))) })
+	return s.result("schema", jsontext.Value(text), func(w *textWriter) { w.json(text) })
 }
 
 // shortType returns "<noun>.<verb>" of a type that is named in full; any other

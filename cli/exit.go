@@ -69,14 +69,14 @@ var sentinels = []struct {
 	{errPromise, outcome{ExitFatal, "keep the folder with --keep and read its log"}},
 	{errEffect, outcome{ExitEffect, "see deed effect list TASK; a person settles it: deed effect settle"}},
 	{errNotApplied, outcome{ExitUnavailable, "nothing was applied: the same command may try again"}},
-	{errCheck, outcome{ExitFatal, "the receipt is recorded: see what failed with deed task show TASK"}},
+	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
 	{context.DeadlineExceeded, outcome{ExitTimeout, "try again with more time"}},
 	{context.Canceled, outcome{ExitUnavailable, "it was interrupted: try again"}},
-	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME"}},
+	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME --admin ACTOR"}},
 	{server.ErrLedgerExists, outcome{ExitState, "choose another folder with --dir"}},
 	{server.ErrOtherLedger, outcome{ExitIntegrity, "the folder's files do not belong together"}},
 	{server.ErrNotRunning, outcome{ExitUnavailable, "start one with: deed up"}},
@@ -126,8 +126,21 @@ var (
 	errNoService  = errors.New("no service runs and none is configured")
 )
 
-// classify returns the exit code and hint of an error.
+// classify returns the exit code and hint of an error: what it says itself
+// before what the tables say.
 func classify(err error) outcome {
+	o := tabled(err)
+	if h, ok := errors.AsType[hinted](err); ok {
+		o.hint = h.hint
+	}
+	if a, ok := errors.AsType[about](err); ok {
+		o.hint = a.fill(o.hint)
+	}
+	return o
+}
+
+// tabled returns what the tables say of an error.
+func tabled(err error) outcome {
 	if err == nil {
 		return outcome{ExitDone, ""}
 	}

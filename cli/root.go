@@ -41,13 +41,17 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 	p.StringVarP(&f.output, "output", "o", "text", "output form: text or json")
 	p.StringVar(&f.context, "context", "", "context to use (DEED_CONTEXT)")
 	p.StringVar(&f.dir, "dir", "", "ledger folder (DEED_DIR)")
-	p.StringVar(&f.as, "as", "", "actor whose key signs (DEED_AS)")
-	p.StringVar(&f.keyFile, "key", "", "private key file that signs (DEED_KEY)")
+	p.StringVar(&f.as, "as", "", "actor whose key signs (DEED_AS); default: the context's, who is the admin that created the ledger")
+	p.StringVar(&f.keyFile, "key", "", "private key file that signs (DEED_KEY), instead of the one named like the actor")
 	p.StringVar(&f.passphrase, "passphrase-file", "", "file with the key's passphrase (DEED_PASSPHRASE_FILE)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelpCommand())
 	for _, build := range commands() {
 		root.AddCommand(build(e, f))
 	}
+	root.InitDefaultCompletionCmd()
+	grouped(root)
+	illustrate(root)
 	return root
 }
 
@@ -81,11 +85,11 @@ func Report(e *Env, root *cobra.Command, err error) int {
 	if output, _ := root.PersistentFlags().GetString("output"); output == "json" && !shown {
 		refusal, _ := errors.AsType[*ledger.Refusal](err)
 		p := &printer{out: e.Stdout, err: e.Stderr, json: true}
-		_ = p.encode("error", failure{Exit: o.exit, Error: err.Error(), Hint: o.hint, Refusal: refusal})
+		_ = p.encode("error", failure{Exit: o.exit, Error: message(err, o.exit), Hint: o.hint, Refusal: refusal})
 	}
-	fmt.Fprintln(e.Stderr, "deed: "+plain(err.Error()))
+	fmt.Fprintln(e.Stderr, "deed: "+plain(message(err, o.exit)))
 	if o.hint != "" {
-		fmt.Fprintln(e.Stderr, "hint: "+o.hint)
+		fmt.Fprintln(e.Stderr, "hint: "+plain(o.hint))
 	}
 	return o.exit
 }

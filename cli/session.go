@@ -32,6 +32,7 @@ type session struct {
 	folder *server.Folder
 	client *client.Client
 	url    string // where client is connected
+	topic  topic
 	key    *signer.Key
 }
 
@@ -146,10 +147,13 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 	})
 }
 
-// keyPath returns the private key's file: --key, DEED_KEY, --as, DEED_AS, or
-// the context's actor.
+// keyPath returns the private key's file: --key, --as, DEED_KEY, DEED_AS, or
+// the context's actor. What the command line says goes before the environment.
 func (s *session) keyPath() (string, error) {
-	if file := first(s.flags.keyFile, s.env.Getenv("DEED_KEY")); file != "" {
+	if s.flags.keyFile != "" {
+		return s.flags.keyFile, nil
+	}
+	if file := s.env.Getenv("DEED_KEY"); file != "" && s.flags.as == "" {
 		return file, nil
 	}
 	p, err := s.env.places()
@@ -183,7 +187,7 @@ func (s *session) signingKey() (signer.Key, error) {
 	key, err := signer.ReadKeyFile(path, s.passphrase(path))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return signer.Key{}, fmt.Errorf("%w: no key at %s: make one with deed key new", errMissing, path)
+			return signer.Key{}, withHint(fmt.Errorf("%w: no key at %s", errMissing, path), "make one with: deed key new %s", first(s.flags.as, "NAME"))
 		}
 		return signer.Key{}, err
 	}
@@ -237,11 +241,25 @@ func (s *session) author(ctx context.Context) (author, error) {
 	}
 	text := key.Public().String()
 	for _, a := range g.Registry.Actors {
-		if slices.Contains(a.Keys, text) {
-			return author{key: key, actor: a, registry: g.Registry}, nil
+		if !slices.Contains(a.Keys, text) {
+			continue
 		}
+		if want := s.claimedName(); want != "" && want != a.Name {
+			return author{}, withHint(fmt.Errorf("%w: --as %s, but the key is %s's", errUsage, want, a.Name), "give one of --as and --key, or a key of %s", want)
+		}
+		return author{key: key, actor: a, registry: g.Registry}, nil
 	}
-	return author{}, fmt.Errorf("%w: key %s belongs to no actor of this ledger: deed actor claim", errMissing, key.ID())
+	err = fmt.Errorf("%w: key %s belongs to no actor of this ledger", errMissing, key.ID())
+	return author{}, withHint(err, "claim an invitation with it: deed actor claim ACTOR --token-file FILE; an admin makes one with deed actor invite")
+}
+
+// claimedName is the actor that the caller says a key file is of: an
+// environment variable says so of another variable's file alone.
+func (s *session) claimedName() string {
+	if s.flags.as != "" || s.flags.keyFile != "" {
+		return s.flags.as
+	}
+	return s.env.Getenv("DEED_AS")
 }
 
 // task reads a task's state; one without events is the empty state.
@@ -249,6 +267,7 @@ func (s *session) task(ctx context.Context, id string) (protocol.TaskState, erro
 	if !events.ValidTask(id) {
 		return protocol.TaskState{}, fmt.Errorf("%w: %q is no task name ([A-Za-z0-9][A-Za-z0-9_-]{0,63})", errUsage, id)
 	}
+	s.topic.task = id
 	c, err := s.dial()
 	if err != nil {
 		return protocol.TaskState{}, err
@@ -357,6 +376,7 @@ func (s *session) registryEvent(g *projections.Registry, a author, p events.Payl
 
 // event fills what every event has.
 func (s *session) event(a author, source events.Source, d draft) (events.Event, error) {
+	s.topic.kind = d.payload.Type().Short()
 	data, err := events.EncodeData(d.payload)
 	if err != nil {
 		return events.Event{}, err
@@ -391,7 +411,7 @@ func (e *Env) action(f *flags, run func(ctx context.Context, s *session, args []
 	return func(cmd *cobra.Command, args []string) error {
 		s := &session{env: e, flags: *f, printer: &printer{out: e.Stdout, err: e.Stderr, json: f.output == "json"}}
 		defer s.close()
-		return run(cmd.Context(), s, args)
+		return s.explain(cmd, run(cmd.Context(), s, args))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -12,6 +13,7 @@ import (
 // the one that is bound to the worktree around the working directory.
 func (s *session) taskArg(ctx context.Context, args []string) (string, error) {
 	if len(args) > 0 {
+		s.about(args[0])
 		return args[0], nil
 	}
 	repo, err := workspace.Open(ctx, s.env.Dir)
@@ -25,7 +27,15 @@ func (s *session) taskArg(ctx context.Context, args []string) (string, error) {
 	if errors.Is(err, workspace.ErrNoTaskBound) {
 		return "", fmt.Errorf("%w: name a TASK: none is bound to this worktree", errUsage)
 	}
+	s.about(task)
 	return task, err
+}
+
+// about keeps a task for the hints, when it is one.
+func (s *session) about(task string) {
+	if events.ValidTask(task) {
+		s.topic.task = task
+	}
 }
 
 // bind makes task the one that commands in this worktree mean. A dry run binds

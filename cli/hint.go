@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deedledger/deed/ledger"
+	"github.com/spf13/cobra"
+)
+
+// hinted is an error that says itself what to do next, better than the tables
+// in exit.go can.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// withHint gives an error its own hint; nil stays nil. A hint that is there
+// already, from closer to the fault, stays.
+func withHint(err error, format string, args ...any) error {
+	if _, ok := errors.AsType[hinted](err); ok || err == nil {
+		return err
+	}
+	return hinted{err, fmt.Sprintf(format, args...)}
+}
+
+// withCodeHint is withHint for refusals with a code alone.
+func withCodeHint(err error, code ledger.Code, format string, args ...any) error {
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == code {
+		return withHint(err, format, args...)
+	}
+	return err
+}
+
+// topic is what a command turned out to be about, for its hints. Its parts are
+// valid names or empty.
+type topic struct{ task, kind string }
+
+// about is an error of a command with a topic.
+type about struct {
+	error
+	topic
+}
+
+func (a about) Unwrap() error { return a.error }
+
+// fill puts the names that are known in the place of TASK and TYPE.
+func (t topic) fill(hint string) string {
+	if t.task != "" {
+		hint = strings.ReplaceAll(hint, "TASK", t.task)
+	}
+	if t.kind != "" {
+		hint = strings.ReplaceAll(hint, "TYPE", t.kind)
+	}
+	return hint
+}
+
+// explain adds to a command's error what its hint needs to know.
+func (s *session) explain(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errNoService) && s.folder != nil && cmd.Flags().Lookup("dry-run") == nil {
+		err = withHint(err, "start one with: deed up; without one, deed log, event show, replay and audit verify read the stopped folder")
+	}
+	if s.topic != (topic{}) {
+		err = about{err, s.topic}
+	}
+	return err
+}
+
+// message is what an error says to people. What is not there reads the same,
+// whoever missed it.
+func message(err error, exit int) string {
+	text := err.Error()
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeNotFound {
+		text = strings.Replace(text, r.Error(), errMissing.Error()+": "+r.Text, 1)
+	}
+	if exit == ExitNotFound && !strings.Contains(text, errMissing.Error()) {
+		text = errMissing.Error() + ": " + text
+	}
+	return text
+}
