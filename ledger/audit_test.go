@@ -261,6 +261,17 @@ func TestEveryByte(t *testing.T) {
 					t.Fatalf("%s at %d: %s was taken", kind, r.Position, f.field)
 				}
 			})
+			for name, values := range r.Header {
+				without, twice, added := copyOf(r), copyOf(r), copyOf(r)
+				delete(without.Header, name)
+				twice.Header[name] = append(values[:1:1], values[0])
+				added.Header[name+"x"] = values
+				for what, c := range map[string]journal.Record{"missing": without, "twice": twice, "repeated under another name": added} {
+					if _, err := book.Take(c); err == nil {
+						t.Fatalf("%s at %d: taken with header %s %s", kind, r.Position, name, what)
+					}
+				}
+			}
 			if s, now := book.Tree.Root(); s != size || now != root || book.Next() != r.Position {
 				t.Fatalf("%s at %d: a refused record changed the book", kind, r.Position)
 			}
