@@ -177,8 +177,22 @@ func checkApproval(s *scene, d *events.Approval) *Refusal {
 		return refuse(CodeStale, rule+"/packet", "the review packet is not the current one: read it again")
 	case d.Verdict == "approve" && s.task.Verdict() != projections.ItemPass:
 		return refuse(CodeRule, rule+"/evidence", "the required items are not proven: %s", s.task.Verdict())
-	case d.Verdict == "approve" && slices.Contains(s.task.Approvers(), s.author.Name):
-		return refuse(CodeState, rule, "%s approved this already", s.author.Name)
+	case d.Verdict == "approve":
+		return checkSecond(s)
+	}
+	return nil
+}
+
+// checkSecond lets a person count once: a quorum is of people, and a second
+// actor of the same principal is none.
+func checkSecond(s *scene) *Refusal {
+	for _, name := range s.task.Approvers() {
+		if name == s.author.Name {
+			return refuse(CodeState, s.row.Name(), "%s approved this already", name)
+		}
+		if a := s.ledger.Registry.Actor(name); a != nil && a.Principal == s.author.Principal {
+			return refuse(CodeRule, "separation", "%s, who approved this, is also %s's", name, a.Principal)
+		}
 	}
 	return nil
 }

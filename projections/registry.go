@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deedledger/deed/events"
 )
@@ -64,14 +65,27 @@ func (g *Registry) search(name string) (int, bool) {
 }
 
 // ByGitIdentity returns the actors that commit under the e-mail address.
+// ASCII letters of either case are the same: mail does not tell them apart,
+// and whoever commits chooses the spelling.
 func (g *Registry) ByGitIdentity(email string) []*Actor {
 	var found []*Actor
 	for _, a := range g.Actors {
-		if slices.Contains(a.GitIdentities, email) {
+		if slices.ContainsFunc(a.GitIdentities, func(own string) bool { return foldCase(own) == foldCase(email) }) {
 			found = append(found, a)
 		}
 	}
 	return found
+}
+
+// foldCase lowers ASCII letters and nothing else, so that no version of Unicode
+// changes a replay.
+func foldCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // Digest returns the SHA-256 of the registry's RFC 8785 form.
