@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/runner"
 	"github.com/deedledger/deed/server/protocol"
@@ -127,6 +128,14 @@ var errKnown = errors.New("the outcome is recorded already")
 // gives its fence, live or not; whoever only asked gives 0. When the ledger
 // knows as much already nothing is written.
 func (s *session) recordOutcome(ctx context.Context, task, key string, f finding, fence uint64) error {
+	_, err := s.recordFact(ctx, task, key, f, fence)
+	return err
+}
+
+// recordFact does what recordOutcome does and returns what it recorded: a
+// confirmation by an id that belongs to another effect is a conflict. Somebody
+// gave us that id, so that nobody knows what became of ours.
+func (s *session) recordFact(ctx context.Context, task, key string, f finding, fence uint64) (finding, error) {
 	_, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 		e := state.Task.Effect(key)
 		if e == nil || e.Part(f.part) == nil {
@@ -137,11 +146,19 @@ func (s *session) recordOutcome(ctx context.Context, task, key string, f finding
 		}
 		return draft{payload: f.payload(key), fence: fence, subject: e.Attempt}, nil
 	})
-	if errors.Is(err, errKnown) {
-		return nil
+	r, refused := errors.AsType[*ledger.Refusal](err)
+	switch {
+	case errors.Is(err, errKnown):
+		return f, nil
+	case refused && r.Rule == ruleForeignID && f.status == projections.StatusConfirmed:
+		f.status, f.evidence = projections.StatusConflict, r.Text+"; "+f.evidence
+		return s.recordFact(ctx, task, key, f, fence)
 	}
-	return err
+	return f, err
 }
+
+// ruleForeignID is the ledger's rule that an outside id belongs to one effect.
+const ruleForeignID = "effect.confirmed/external-id"
 
 // known reports whether a part's status says at least what f does.
 func known(p *projections.Part, f finding) bool {

@@ -57,14 +57,16 @@ func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *proj
 		default:
 			f = s.probe(ctx, repo, e, p.Name, o.limit)
 		}
-		a := probeAnswer{Key: e.Intent.Key, Part: f.part, Status: f.status, Evidence: projections.Plain(f.evidence, evidenceLimit)}
-		if o.record && f.conclusive() && !known(&p, f) {
-			if err := s.recordOutcome(ctx, t.ID, e.Intent.Key, f, o.fence); err != nil {
+		record := o.record && f.conclusive() && !known(&p, f)
+		if record {
+			var err error
+			if f, err = s.recordFact(ctx, t.ID, e.Intent.Key, f, o.fence); err != nil {
 				return nil, fmt.Errorf("record outcome of effect %s: %w", e.Intent.Key, err)
 			}
-			a.Recorded = true
 		}
-		answers = append(answers, a)
+		answers = append(answers, probeAnswer{
+			Key: e.Intent.Key, Part: f.part, Status: f.status, Evidence: projections.Plain(f.evidence, evidenceLimit), Recorded: record,
+		})
 	}
 	return answers, nil
 }
