@@ -248,9 +248,8 @@ func TestForeignAck(t *testing.T) {
 		"another hash": func(d map[string]any) { d["hash"] = events.Sum([]byte("x")).String() },
 		"no id":        func(d map[string]any) { delete(d, "eventId") },
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		x.alters(t, func(d map[string]any) { change(d); delete(d, "existing"); cancel() })
-		_, err := servicetest.Dial(t, x.config).Submit(ctx, begin(t, x.ledger, "TASK-"+strings.ReplaceAll(name, " ", "-")), false)
+		x.alters(t, func(d map[string]any) { change(d); delete(d, "existing") })
+		_, err := servicetest.Dial(t, x.config).Submit(servicetest.Within(t), begin(t, x.ledger, "TASK-"+strings.ReplaceAll(name, " ", "-")), false)
 		if class(err) != ledger.Unknown {
 			t.Errorf("%s: %v, want unknown", name, err)
 		}
