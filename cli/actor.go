@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -24,15 +24,18 @@ type invitation struct {
 	roles     []string
 	git       []string
 	expires   time.Duration
+	tokenOut  string // file for the token, "" to print it
 }
 
 // invited is the data of "deed actor invite".
 type invited struct {
 	ledger.Ack
 	Actor string `json:"actor"`
-	// Token is shown here and nowhere else; absent on a dry run.
+	// Token is shown here and nowhere else; absent on a dry run and where it
+	// went to a file.
 	Token   string `json:"token,omitzero"`
 	Expires string `json:"expires,omitzero"`
+	File    string `json:"file,omitzero"` // where the token is, with --token-out
 }
 
 // tokenBytes is the randomness of an invitation's token.
@@ -54,15 +57,17 @@ func newActorInviteCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "invite ACTOR --kind KIND --principal P --roles R,…", Short: "Invite an actor", Args: cobra.ExactArgs(1),
 		Long: `Invite an actor: its name, what it may do, and who is answerable for it. The token is
-printed once; whoever has it can claim the name with a key of their own. The ledger
-keeps its digest alone. Inviting again replaces an invitation that is not claimed.`,
+printed once, or with --token-out written to a new file that only you can read;
+whoever has it can claim the name with a key of their own. The ledger keeps its digest
+alone. Inviting again replaces an invitation that is not claimed.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.invite(ctx, args[0], o) }),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.kind, "kind", "", "agent, ci or human")
+	fs.StringVar(&o.kind, "kind", "", either(actorKinds()))
 	fs.StringVar(&o.principal, "principal", "", "person or CI identity that is answerable")
-	fs.StringSliceVar(&o.roles, "roles", nil, "what the actor may be asked to do")
+	fs.StringSliceVar(&o.roles, "roles", nil, "what the actor may be asked to do: "+either(givenRoles()))
 	fs.StringArrayVar(&o.git, "git", nil, "e-mail address under which the actor commits; may be repeated")
+	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this new file, mode 0600, instead of printing it")
 	fs.DurationVar(&o.expires, "expires", 0, "how long the invitation is good, such as 24h; 0 for ever")
 	return writes(cmd, f)
 }
@@ -122,6 +127,9 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	if err != nil {
 		return err
 	}
+	if err := choose("--kind", events.Kind(o.kind), actorKinds()); err != nil {
+		return err
+	}
 	if o.expires < 0 {
 		return fmt.Errorf("%w: --expires %s is in the past", errUsage, o.expires)
 	}
@@ -141,20 +149,56 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("invite %s: %w", name, err)
 	}
+	keep, err := s.keepToken(o.tokenOut, token)
+	if err != nil {
+		return err
+	}
 	var held steady
 	ack, err := s.appendRegistry(ctx, s.author, func(a author) (events.Payload, error) {
 		return d, steadyActor(&held, &a.registry, name)
 	})
-	if err != nil {
+	if err = keep(err); err != nil {
 		return err
 	}
-	data := invited{Ack: ack, Actor: name, Expires: d.Expires}
-	if !ack.DryRun {
+	data := invited{Ack: ack, Actor: name, Expires: d.Expires, File: o.tokenOut}
+	if !ack.DryRun && o.tokenOut == "" {
 		data.Token = token
 	}
 	return s.result("invitation", data, func(w *textWriter) {
+		if o.tokenOut != "" {
+			w.acked(ack, "%s is invited; the token is in %s\nclaim it with: deed actor claim %s --token-file FILE", name, o.tokenOut, name)
+			return
+		}
 		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE", name, token, name)
 	})
+}
+
+// keepToken writes a token to a new file before anybody is invited with it,
+// and returns what to do once the ledger answered: after a refusal the file
+// goes away; where nobody knows the answer it stays.
+func (s *session) keepToken(name, token string) (done func(error) error, err error) {
+	if name == "" || s.flags.dryRun {
+		return func(err error) error { return err }, nil
+	}
+	path := s.abs(name)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("write token: %w", err), "--token-out names a new file, in a folder that is there")
+	}
+	_, err = file.WriteString(token + "\n")
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("write token: %w", errors.Join(err, os.Remove(path)))
+	}
+	return func(err error) error {
+		r, answered := errors.AsType[*ledger.Refusal](err)
+		switch {
+		case err == nil:
+			return nil
+		case answered && r.Class != ledger.Refused && r.Class != ledger.Conflict:
+			return withHint(err, "the invitation may be there or not: see deed actor list before you invite again; the token stays in its file")
+		}
+		return errors.Join(err, os.Remove(path))
+	}, nil
 }
 
 func (s *session) claimName(ctx context.Context, name, token string) error {
@@ -166,9 +210,6 @@ func (s *session) claimName(ctx context.Context, name, token string) error {
 	}
 	key, err := s.signingKey()
 	if err != nil {
-		if errors.Is(err, errMissing) || errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w %s", err, name)
-		}
 		return err
 	}
 	who := func(ctx context.Context) (author, error) {
@@ -178,7 +219,7 @@ func (s *session) claimName(ctx context.Context, name, token string) error {
 		}
 		a := g.Actor(name)
 		if a == nil {
-			return author{}, fmt.Errorf("%w: %q has no invitation: an admin makes one with deed actor invite", errMissing, name)
+			return author{}, withHint(fmt.Errorf("%w: %q has no invitation", errMissing, name), "an admin makes one with: deed actor invite %s", name)
 		}
 		return author{key: key, actor: a, registry: *g}, nil
 	}
@@ -186,6 +227,9 @@ func (s *session) claimName(ctx context.Context, name, token string) error {
 	ack, err := s.appendRegistry(ctx, who, func(a author) (events.Payload, error) {
 		return &events.KeyClaim{Actor: name, Key: key.Public().String(), Token: token}, steadyActor(&held, &a.registry, name)
 	})
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Refused {
+		return withHint(err, "a token opens one invitation once: check the name and the file, or let an admin invite %s again with deed actor invite", name)
+	}
 	if err != nil {
 		return err
 	}
@@ -200,11 +244,7 @@ func (s *session) listActors(ctx context.Context) error {
 	return s.result("actors", g.Actors, func(w *textWriter) {
 		rows := make([][]string, len(g.Actors))
 		for i, a := range g.Actors {
-			roles := make([]string, len(a.Roles))
-			for j, r := range a.Roles {
-				roles[j] = string(r)
-			}
-			rows[i] = []string{a.Name, string(a.Kind), a.Principal, strings.Join(roles, ","), actorStatus(a), strings.Join(a.GitIdentities, ",")}
+			rows[i] = []string{a.Name, string(a.Kind), a.Principal, joined(a.Roles), actorStatus(a), strings.Join(a.GitIdentities, ",")}
 		}
 		w.table([]string{"ACTOR", "KIND", "PRINCIPAL", "ROLES", "STATUS", "GIT"}, rows)
 	})

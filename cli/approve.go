@@ -60,7 +60,7 @@ func newRejectCommand(e *Env, f *flags) *cobra.Command {
 			return s.review(ctx, args, v)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&defects, "defect", nil, "SEVERITY:ITEM:PATH:TEXT")
+	cmd.Flags().StringArrayVar(&defects, "defect", nil, "SEVERITY:ITEM:PATH:TEXT; SEVERITY is "+either(defectSeverities()))
 	cmd.Flags().StringVar(&v.packet, "packet", "", packetHelp)
 	cmd.Flags().StringVar(&v.note, "note", "", "a remark")
 	return writes(cmd, f)
@@ -71,6 +71,9 @@ func parseDefect(text string) (events.Defect, error) {
 	part := strings.SplitN(text, ":", 4)
 	if len(part) != 4 || strings.TrimSpace(part[3]) == "" {
 		return events.Defect{}, fmt.Errorf("%w: --defect %q, want SEVERITY:ITEM:PATH:TEXT", errUsage, text)
+	}
+	if err := choose("severity of --defect", part[0], defectSeverities()); err != nil {
+		return events.Defect{}, err
 	}
 	d := events.Defect{Severity: part[0], Acceptance: part[1], Text: strings.TrimSpace(part[3])}
 	if part[2] != "" {
@@ -115,7 +118,8 @@ func (s *session) review(ctx context.Context, args []string, v verdict) error {
 			return draft{}, err
 		}
 		if v.packet != "" && v.packet != packet.Digest {
-			return draft{}, refuseStale("approval.recorded/packet", "the review packet is %s by now, not the one that you read: deed packet review %s", packet.Digest, task)
+			err := refuseStale("approval.recorded/packet", "the review packet is %s by now, not the one that you read", packet.Digest)
+			return draft{}, withHint(err, "read it again, then decide: deed packet review %s", task)
 		}
 		done.Verdict, done.Result, done.Head, done.Tree, done.Packet = v.word, r.Hash, r.Data.Head, r.Data.Tree, packet.Digest
 		return draft{payload: &events.Approval{

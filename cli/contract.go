@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ func newContractProposeCommand(e *Env, f *flags) *cobra.Command {
 				return err
 			}
 			if file == "" {
-				return fmt.Errorf("%w: contract propose TASK -f FILE", errUsage)
+				return withHint(fmt.Errorf("%w: --file is missing: contract propose TASK -f FILE", errUsage), "deed contract template > contract.yaml makes a draft")
 			}
 			return s.propose(ctx, task, file)
 		}),
@@ -93,7 +94,7 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 	}
 	d, err := parseDraft(text)
 	if err != nil {
-		return err
+		return draftHint(err)
 	}
 	var done proposed
 	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
@@ -109,11 +110,19 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 		return draft{payload: &c}, err
 	})
 	if err != nil {
-		return err
+		return draftHint(err)
 	}
 	return s.result("contract-proposed", done, func(w *textWriter) {
 		w.acked(done.Ack, "proposed version %d of the contract of %s, digest %s", done.Version, task, done.Digest)
 	})
+}
+
+// draftHint names what says how a draft has to look.
+func draftHint(err error) error {
+	if r, ok := errors.AsType[*ledger.Refusal](err); errors.Is(err, events.ErrData) || ok && r.Code == ledger.CodeForm {
+		return withHint(err, "deed contract template prints a draft that says what belongs where")
+	}
+	return err
 }
 
 func newContractAcceptCommand(e *Env, f *flags) *cobra.Command {
@@ -148,10 +157,10 @@ func (s *session) accept(ctx context.Context, task string, version int64, digest
 		}
 		v := state.Task.Version(n)
 		if v == nil {
-			return draft{}, fmt.Errorf("%w: task %s has no contract version %d", errMissing, task, n)
+			return draft{}, withHint(fmt.Errorf("%w: task %s has no contract version %d", errMissing, task, n), "deed contract show %s shows the newest", task)
 		}
 		if digest != "" && digest != v.Digest {
-			return draft{}, refuseStale("contract.accepted/digest", "version %d has digest %s", n, v.Digest)
+			return draft{}, withHint(refuseStale("contract.accepted/digest", "version %d has digest %s, not the one given", n, v.Digest), "read it again, then accept it: deed contract show %s --version %d", task, n)
 		}
 		if err := same.hold("the contract", v.Digest); err != nil {
 			return draft{}, err
@@ -240,7 +249,7 @@ func newContractWithdrawCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "withdraw TASK --reason TEXT", Short: "Withdraw a contract: ends the task", Args: cobra.MaximumNArgs(1),
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
-			return s.end(ctx, args, reason, &events.Withdrawal{Reason: reason})
+			return s.end(ctx, args, closing{"withdrew the contract of", reason, &events.Withdrawal{Reason: reason}})
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")

@@ -44,7 +44,7 @@ func (s *session) deliver(ctx context.Context, task, rev string) error {
 	var same steady
 	var done delivered
 	var err error
-	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
+	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
 		if err := exists(state); err != nil {
 			return draft{}, err
 		}
@@ -52,12 +52,16 @@ func (s *session) deliver(ctx context.Context, task, rev string) error {
 		if c == nil || r == nil {
 			return draft{}, refuseState("delivery.recorded", "task %s has no result to deliver", task)
 		}
+		if err := mayWrite("delivery.recorded", a); err != nil { // before trees are compared, which others cannot help
+			return draft{}, err
+		}
 		done.Target = c.Contract.Target
 		if done.Commit, done.Tree, err = s.onTarget(ctx, done.Target, rev); err != nil {
 			return draft{}, err
 		}
 		if done.Tree != r.Data.Tree {
-			return draft{}, refuse(ledger.CodeRule, "delivery.recorded/tree", "commit %s on %s has tree %s, the result's is %s", done.Commit, done.Target, done.Tree, r.Data.Tree)
+			err := refuse(ledger.CodeRule, "delivery.recorded/tree", "commit %s on %s has tree %s, the result's is %s", done.Commit, done.Target, done.Tree, r.Data.Tree)
+			return draft{}, withHint(err, "merge the approved commit %s into %s first, or name the commit there that has its tree with --commit", short(r.Data.Head), done.Target)
 		}
 		return draft{payload: &events.Delivery{Contract: c.Digest, Result: r.Hash, Target: done.Target, Commit: done.Commit, Tree: done.Tree}},
 			same.hold("the result or the target", c.Digest, r.Hash, done.Commit)
@@ -94,7 +98,8 @@ func (s *session) onTarget(ctx context.Context, target, rev string) (commit, tre
 			return "", "", err
 		}
 		if !on {
-			return "", "", refuse(ledger.CodeRule, "delivery.recorded/target", "commit %s is not on %s", commit, target)
+			err := refuse(ledger.CodeRule, "delivery.recorded/target", "commit %s is not on %s", commit, target)
+			return "", "", withHint(err, "merge it into %s first, with git merge --no-ff %s, then run this again", target, short(commit))
 		}
 	}
 	tree, err = repo.Tree(ctx, commit)

@@ -111,7 +111,7 @@ func (d *demo) place(keep string) (err error) {
 			d.dir = filepath.Join(d.env.Dir, keep)
 		}
 		if err := os.Mkdir(d.dir, 0o700); err != nil {
-			return fmt.Errorf("make folder of the demo: %w", err)
+			return withHint(fmt.Errorf("make folder of the demo: %w", err), "--keep names a new folder, in one that is there")
 		}
 		d.report.Dir = d.dir
 	} else if d.dir, err = os.MkdirTemp("", "deed-demo-"); err != nil {

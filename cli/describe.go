@@ -43,7 +43,7 @@ func describeRun(e events.Event, p events.Payload) string {
 	case *events.Claim:
 		return fmt.Sprintf("%s, fence %d, %ds", d.Purpose, e.Fence, d.TermSeconds)
 	case *events.Release:
-		return strings.TrimSpace(d.Reason + " " + d.To)
+		return d.Reason + prefixedBy(", for ", d.To)
 	case *events.Interruption:
 		return fmt.Sprintf("%s, fence %d", d.Cause, d.Fence)
 	case *events.Recovery:
@@ -53,11 +53,13 @@ func describeRun(e events.Event, p events.Payload) string {
 	case *events.Resolution:
 		return d.Action + ": " + d.Reason
 	case *events.Result:
-		return fmt.Sprintf("%s, %d paths", short(d.Head), len(d.Changes))
+		return fmt.Sprintf("%s, %s", short(d.Head), counted(len(d.Changes), "path"))
 	case *events.Receipt:
 		return describeChecks(d.Checks)
 	case *events.RepairRequest:
 		return strings.Join(d.Items, ", ") + ": " + d.Reason
+	case *events.RepairAcceptance:
+		return "kind " + d.Kind + prefixedBy(": ", d.Note)
 	case *events.Approval:
 		return fmt.Sprintf("%s %s", d.Verdict, short(d.Head))
 	case *events.Delivery:
@@ -74,21 +76,21 @@ func describeRun(e events.Event, p events.Payload) string {
 func describeEffect(p events.Payload) string {
 	switch d := p.(type) {
 	case *events.Intent:
-		return fmt.Sprintf("%s to %s, key %s", d.Kind, d.Target, short(d.Key))
+		return fmt.Sprintf("%s to %s, key %s", d.Kind, d.Target, shortKey(d.Key))
 	case *events.EffectApproval:
-		return "key " + short(d.Key)
+		return "key " + shortKey(d.Key)
 	case *events.EffectWithdrawal:
-		return fmt.Sprintf("key %s: %s", short(d.Key), d.Reason)
+		return fmt.Sprintf("key %s: %s", shortKey(d.Key), d.Reason)
 	case *events.Dispatch:
-		return fmt.Sprintf("key %s, try %d on %s", short(d.Key), d.Try, d.Host)
+		return fmt.Sprintf("key %s, try %d on %s", shortKey(d.Key), d.Try, d.Host)
 	case *events.Confirmation:
-		return fmt.Sprintf("key %s is %s, by %s", short(d.Key), d.ExternalID, d.Basis)
+		return fmt.Sprintf("key %s is %s, by %s", shortKey(d.Key), d.ExternalID, d.Basis)
 	case *events.Failure:
-		return fmt.Sprintf("key %s, by %s", short(d.Key), d.Basis)
+		return fmt.Sprintf("key %s, by %s", shortKey(d.Key), d.Basis)
 	case *events.Unknown:
-		return fmt.Sprintf("key %s: %s", short(d.Key), d.Reason)
+		return fmt.Sprintf("key %s: %s", shortKey(d.Key), d.Reason)
 	case *events.Compensation:
-		return fmt.Sprintf("key %s by %s", short(d.Key), d.By)
+		return fmt.Sprintf("key %s by %s", shortKey(d.Key), d.By)
 	}
 	return ""
 }

@@ -184,7 +184,7 @@ func TestReceiptVerdict(t *testing.T) {
 		{[]events.CheckOutcome{pass, pass}, ExitDone}, {[]events.CheckOutcome{pass, open}, ExitPending}, {[]events.CheckOutcome{open, fail}, ExitFatal},
 		{[]events.CheckOutcome{pass, {Outcome: "skipped"}}, ExitPending}, {[]events.CheckOutcome{{}}, ExitPending},
 	} {
-		if got := classify(receiptVerdict(c.checks)).exit; got != c.exit {
+		if got := classify(receiptVerdict("T-1", receiptDone{Checks: c.checks})).exit; got != c.exit {
 			t.Errorf("%+v: exit code %d, want %d", c.checks, got, c.exit)
 		}
 	}

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +46,9 @@ func newEffectRunCommand(e *Env, f *flags) *cobra.Command {
 	c, ef := &call{}, &effectFlags{}
 	cmd := &cobra.Command{
 		Use: "run [TASK] --kind KIND --target TARGET [flags] -- COMMAND [ARG…]", Short: "Make a call under a lease, at most once",
-		Long: `The command is an argument list, no shell reads it. It runs in the root of the
+		Long: `All flags stand before --, the command and its own flags after it.
+
+The command is an argument list, no shell reads it. It runs in the root of the
 worktree with a small environment: PATH, a fresh HOME and TMPDIR, what --env
 names, and
   DEED_IDEMPOTENCY_KEY  the effect's key          DEED_FENCE  the run's number
@@ -66,7 +68,7 @@ have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 	cmd.RunE = e.action(f, func(ctx context.Context, s *session, args []string) error {
 		dash := cmd.ArgsLenAtDash()
 		if dash < 0 || dash == len(args) || dash > 1 {
-			return fmt.Errorf("%w: effect run [TASK] --kind KIND --target TARGET -- COMMAND [ARG…]", errUsage)
+			return withHint(fmt.Errorf("%w: no command to call: effect run [TASK] --kind KIND --target TARGET -- COMMAND [ARG…]", errUsage), "all flags stand before --, the command after it")
 		}
 		var err error
 		if c.task, err = s.taskArg(ctx, args[:dash]); err != nil {
@@ -80,7 +82,7 @@ have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 	})
 	d := &c.intent
 	p := cmd.Flags()
-	p.StringVar(&ef.kind, "kind", "", "kind: preview, draft-pr, commit, merge, production-deploy, migrate, publish or notify")
+	p.StringVar(&ef.kind, "kind", "", either(effectKinds()))
 	p.StringVar(&d.Target, "target", "", "what is changed, such as an environment or a package")
 	p.StringVar(&d.Key, "key", "", "idempotency key; derived from task, kind, target, occurrence and input where left out")
 	p.StringVar(&d.Occurrence, "occurrence", "", "tells wanted repetitions apart")
@@ -100,8 +102,8 @@ func (s *session) readEffectFlags(ctx context.Context, c *call, ef *effectFlags)
 	d := &c.intent
 	d.Kind = events.EffectKind(ef.kind)
 	switch {
-	case !d.Kind.Valid() || d.Kind == events.EffectNone:
-		return fmt.Errorf("%w: --kind %q is no kind of effect", errUsage, ef.kind)
+	case !slices.Contains(effectKinds(), d.Kind):
+		return choose("--kind", d.Kind, effectKinds())
 	case d.Target == "":
 		return fmt.Errorf("%w: --target is missing", errUsage)
 	case ef.probe != "" && ef.probeFile != "":
@@ -165,7 +167,14 @@ type effectItem struct {
 func (s *session) listEffects(t *projections.Task) error {
 	items := make([]effectItem, len(t.Effects))
 	for i, e := range t.Effects {
-		items[i] = effectItem{e, e.Status(), e.Open()}
+		status := e.Status()
+		if status == projections.StatusWithdrawn { // and so is every part, whatever it was before
+			e.Parts = slices.Clone(e.Parts)
+			for n := range e.Parts {
+				e.Parts[n].Status = status
+			}
+		}
+		items[i] = effectItem{e, status, e.Open()}
 	}
 	return s.result("effects", items, func(w *textWriter) {
 		var rows [][]string
@@ -210,7 +219,7 @@ func newEffectApproveCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.acked(ack, "approved: %s %s, key %s", string(seen.Intent.Kind), seen.Intent.Target, key)
+			return s.acked(ack, "approved effect %s: %s %s", shortKey(key), string(seen.Intent.Kind), seen.Intent.Target)
 		}),
 	}, f)
 }
@@ -240,7 +249,7 @@ func newEffectWithdrawCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.acked(ack, "withdrawn: effect %s", key)
+			return s.acked(ack, "withdrew effect %s", shortKey(key))
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
@@ -257,7 +266,7 @@ func newEffectProbeCommand(e *Env, f *flags) *cobra.Command {
 environment. It is somebody else's command: it runs only where the contract's
 scope lists its program or its whole line under commands, or with --allow-probe.
 With --record a conclusive answer is recorded, by a controller, an operator, or
-the run that made the call.`,
+the run that made the call. Exit code 21: the probe could not tell.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			o.record = record
 			return s.probeCommand(ctx, args[0], args[1], o)
@@ -294,12 +303,16 @@ func (s *session) probeCommand(ctx context.Context, task, key string, o probeOpt
 	if err != nil {
 		return err
 	}
-	return s.result("probe", answers, func(w *textWriter) {
+	err = s.result("probe", answers, func(w *textWriter) {
 		for _, a := range answers {
-			w.line("%s: %s%s", a.Key, prefixed(a.Part, ": "), string(a.Status))
+			w.line("effect %s%s: %s, %s", shortKey(a.Key), prefixedBy(" part ", a.Part), string(a.Status), a.fate(o.record))
 			w.line("  %s", a.Evidence)
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return unknownAmong(task, answers)
 }
 
 // settlement is what a person states about an effect.
@@ -311,8 +324,11 @@ type settlement struct {
 func newEffectSettleCommand(e *Env, f *flags) *cobra.Command {
 	var st settlement
 	cmd := &cobra.Command{
-		Use: "settle TASK KEY --outcome confirmed|failed|compensated --evidence TEXT", Short: "State as a person what became of an effect",
+		Use: "settle TASK KEY --outcome confirmed|failed|compensated --external-id ID --evidence TEXT", Short: "State as a person what became of an effect",
 		Args: cobra.ExactArgs(2),
+		Long: `State what became of an effect that nobody else can know: confirmed, with the
+--external-id under which it exists; failed, it did not happen; compensated, with the
+--external-id of what undid it. Your name stands under the evidence for ever.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			_, seen, err := s.effectOf(ctx, args[0], args[1])
 			if err != nil {
@@ -330,11 +346,11 @@ func newEffectSettleCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.acked(ack, "%s: effect %s", st.outcome, key)
+			return s.acked(ack, "settled effect %s: %s", shortKey(key), st.outcome)
 		}),
 	}
 	p := cmd.Flags()
-	p.StringVar(&st.outcome, "outcome", "", "confirmed, failed or compensated")
+	p.StringVar(&st.outcome, "outcome", "", either(settledOutcomes()))
 	p.StringVar(&st.part, "part", "", "the part concerned")
 	p.StringVar(&st.externalID, "external-id", "", "the provider's id of what exists, or of what undid it")
 	p.StringVar(&st.evidence, "evidence", "", "what was looked at, and what it showed (required)")
@@ -343,12 +359,18 @@ func newEffectSettleCommand(e *Env, f *flags) *cobra.Command {
 
 // payload returns the event that states an outcome with a person's word.
 func (st settlement) payload(e *projections.Effect) (events.Payload, error) {
+	if err := choose("--outcome", st.outcome, settledOutcomes()); err != nil {
+		return nil, err
+	}
 	part := e.Part(st.part)
 	if part == nil {
 		return nil, fmt.Errorf("%w: effect %s has no part %q", errMissing, e.Intent.Key, st.part)
 	}
 	if st.evidence == "" {
-		return nil, fmt.Errorf("%w: --evidence is missing", errUsage)
+		return nil, fmt.Errorf("%w: --evidence is missing: say what was looked at, and what it showed", errUsage)
+	}
+	if st.externalID == "" && st.outcome != "failed" {
+		return nil, fmt.Errorf("%w: --external-id is missing: an effect that is %s has the provider's id", errUsage, st.outcome)
 	}
 	switch st.outcome {
 	case "confirmed":
@@ -366,5 +388,5 @@ func (st settlement) payload(e *projections.Effect) (events.Payload, error) {
 	case "compensated":
 		return &events.Compensation{Key: e.Intent.Key, Part: st.part, By: st.externalID, Basis: events.BasisPerson, Evidence: st.evidence}, nil
 	}
-	return nil, errors.Join(errUsage, fmt.Errorf("--outcome %q, want confirmed, failed or compensated", st.outcome))
+	return nil, choose("--outcome", st.outcome, settledOutcomes())
 }

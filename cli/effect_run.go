@@ -109,12 +109,19 @@ func dispatchable(t *projections.Task, e *projections.Effect) error {
 		}
 	case projections.StatusIntended, projections.StatusFailed, projections.StatusConfirmed:
 	}
-	contract := t.Contract()
-	listed := contract != nil && slices.Contains(contract.Contract.Scope.Effects, e.Intent.Kind)
-	if len(e.Approvers) == 0 && (e.Intent.Kind.ReleaseOnly() || !listed) {
-		return fmt.Errorf("%w: an effect of kind %s needs approval, nothing was called: an owner or reviewer runs deed effect approve %s %s", errPending, e.Intent.Kind, t.ID, key)
+	if needsApproval(t, e) {
+		err := fmt.Errorf("%w: an effect of kind %s needs approval, nothing was called", errPending, e.Intent.Kind)
+		return withHint(err, "an owner or reviewer allows it: deed effect approve %s %s --as <owner|reviewer>; then run the same command again", t.ID, keyWord(e))
 	}
 	return nil
+}
+
+// needsApproval reports whether an effect waits for somebody's word: its kind
+// always needs one, or the contract does not list it.
+func needsApproval(t *projections.Task, e *projections.Effect) bool {
+	contract := t.Contract()
+	listed := contract != nil && slices.Contains(contract.Contract.Scope.Effects, e.Intent.Kind)
+	return len(e.Approvers) == 0 && (e.Intent.Kind.ReleaseOnly() || !listed)
 }
 
 // callUnder makes the call while the lease is held and renewed.
@@ -200,9 +207,7 @@ func (s *session) perform(held context.Context, c *call, e *projections.Effect, 
 	if err != nil {
 		end.notStarted = err
 	}
-	for _, line := range projections.PlainLines(out.Output.Window(), plainLimit) {
-		s.note("  | %s", line)
-	}
+	s.noteOutput(out.Output.Window())
 	return end
 }
 
@@ -214,8 +219,8 @@ func (s *session) report(ctx context.Context, c *call, e *projections.Effect, en
 	fence := e.Tries[len(e.Tries)-1].Fence
 	for _, f := range s.judgeCall(ctx, c, e, end) {
 		if err := s.recordOutcome(ctx, c.task, e.Intent.Key, f, fence); err != nil {
-			s.note("effect %s was called; its outcome (%s) could not be recorded. It stays open: the next recovery asks its probe.", e.Intent.Key, f.status)
-			return fmt.Errorf("record outcome of effect %s: %w", e.Intent.Key, err)
+			err = fmt.Errorf("effect %s was called; its outcome, %s, could not be recorded: %w", shortKey(e.Intent.Key), f.status, err)
+			return withHint(err, "it stays open and is not called again; ask its probe: deed effect probe %s %s --record; or settle it as the owner with deed effect settle", c.task, keyWord(e))
 		}
 	}
 	_, e, err := s.effectOf(ctx, c.task, e.Intent.Key)
@@ -256,6 +261,14 @@ func (s *session) effectResult(e *projections.Effect, called bool) error {
 			w.line("  %s%s", prefixed(p.Name, ": "), p.ExternalID)
 		}
 	})
+}
+
+// prefixedBy returns a name after a text, nothing for no name.
+func prefixedBy(before, name string) string {
+	if name == "" {
+		return ""
+	}
+	return before + name
 }
 
 // prefixed returns a name and what follows it, nothing for no name.

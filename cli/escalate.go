@@ -61,10 +61,13 @@ func newEscalationCommand(e *Env, f *flags) *cobra.Command {
 			if r.Action == "" || r.Reason == "" {
 				return fmt.Errorf("%w: escalation resolve TASK --action resume|reverify|repair|new-attempt|cancel --reason TEXT", errUsage)
 			}
+			if err := choose("--action", r.Action, resolutions()); err != nil {
+				return err
+			}
 			return s.resolve(ctx, task, r, repin)
 		}),
 	}
-	resolve.Flags().StringVar(&r.Action, "action", "", "resume, reverify, repair, new-attempt or cancel")
+	resolve.Flags().StringVar(&r.Action, "action", "", either(resolutions()))
 	resolve.Flags().StringVar(&r.Reason, "reason", "", "why")
 	resolve.Flags().Int64Var(&r.Allowance, "allowance", 0, "further repairs, with action repair")
 	resolve.Flags().BoolVar(&repin, "repin", false, "pin the policy and the boundary of now")

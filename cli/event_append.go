@@ -55,6 +55,7 @@ func (s *session) appendEvent(ctx context.Context, o appended, file string) erro
 	case !kind.Registry() && o.task == "":
 		return fmt.Errorf("%w: %s belongs to a task: name it with --task", errUsage, kind.Short())
 	}
+	s.topic.kind = kind.Short()
 	p, err := s.payload(kind, file)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func newLeaseClaimCommand(e *Env, f *flags) *cobra.Command {
 			return s.claim(ctx, task, events.Purpose(purpose), term)
 		}),
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", "", "work, recover or release")
+	cmd.Flags().StringVar(&purpose, "purpose", "", either(purposes()))
 	cmd.Flags().DurationVar(&term, "term", 15*time.Minute, "how long the lease lives without a renewal")
 	return writes(cmd, f)
 }
@@ -53,10 +53,8 @@ type claimed struct {
 }
 
 func (s *session) claim(ctx context.Context, task string, purpose events.Purpose, term time.Duration) error {
-	switch purpose {
-	case events.PurposeWork, events.PurposeRecover, events.PurposeRelease:
-	default:
-		return fmt.Errorf("%w: --purpose %q, want work, recover or release", errUsage, purpose)
+	if err := choose("--purpose", purpose, purposes()); err != nil {
+		return err
 	}
 	var same steady
 	done := claimed{Purpose: purpose}
@@ -93,6 +91,9 @@ func newLeaseReleaseCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := choose("--reason", r.Reason, releaseReasons()); err != nil {
+				return err
+			}
 			var same steady
 			ack, err := s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
 				if err := exists(state); err != nil {
@@ -107,10 +108,10 @@ func newLeaseReleaseCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.acked(ack, "released the lease of %s", task)
+			return s.acked(ack, "released the lease of %s%s", task, prefixedBy("; for one term only this actor may claim: ", r.To))
 		}),
 	}
-	cmd.Flags().StringVar(&r.Reason, "reason", "", "context, quota, shift or other")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", either(releaseReasons()))
 	cmd.Flags().StringVar(&r.To, "to", "", "actor who alone may claim for one lease term")
 	cmd.Flags().StringVar(&r.Note, "note", "", "what the next one should know")
 	return writes(cmd, f)

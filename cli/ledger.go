@@ -47,8 +47,8 @@ one person do so, and says it in every receipt.`,
 	fs := create.Flags()
 	fs.StringVar(&o.admin, "admin", "", "actor who administers the ledger")
 	fs.StringVar(&o.principal, "principal", "", "person answerable for the admin (default: the admin)")
-	fs.StringSliceVar(&o.roles, "roles", []string{string(events.RoleOwner)}, "further roles of the admin")
-	fs.StringVar(&o.profile, "profile", "separate", "separate or solo")
+	fs.StringSliceVar(&o.roles, "roles", []string{string(events.RoleOwner)}, "further roles of the admin: "+either(givenRoles()))
+	fs.StringVar(&o.profile, "profile", "separate", either(profiles()))
 	fs.StringVar(&o.policy, "policy", "", "file with the policy text")
 	cmd.AddCommand(writes(create, f))
 	return cmd
@@ -56,7 +56,10 @@ one person do so, and says it in every receipt.`,
 
 func (s *session) createLedger(ctx context.Context, name string, o founding) error {
 	if !events.ValidActor(o.admin) {
-		return fmt.Errorf("%w: --admin %q is no actor name", errUsage, o.admin)
+		return withHint(fmt.Errorf("%w: --admin %q is no actor name", errUsage, o.admin), "name the admin, whose key deed key new made: deed ledger create NAME --admin ACTOR")
+	}
+	if err := choose("--profile", o.profile, profiles()); err != nil {
+		return err
 	}
 	if !events.ValidLedger(name) {
 		return fmt.Errorf("%w: %q is no ledger name ([a-z0-9][a-z0-9-]{0,31})", errUsage, name)
@@ -69,7 +72,8 @@ func (s *session) createLedger(ctx context.Context, name string, o founding) err
 		return err
 	}
 	if _, err := os.Stat(p.ContextPath(name)); err == nil {
-		return fmt.Errorf("%w: there is a context %q already: choose another name", server.ErrLedgerExists, name)
+		err := fmt.Errorf("%w: there is a context %q already", server.ErrLedgerExists, name)
+		return withHint(err, "use it with: deed context select %s; or choose another name", name)
 	}
 	g, err := s.genesis(name, o)
 	if err != nil {
@@ -174,8 +178,8 @@ func parseRoles(names []string) ([]events.Role, error) {
 	roles := []events.Role{}
 	for _, name := range names {
 		r := events.Role(strings.TrimSpace(name))
-		if r == events.RoleService || !slices.Contains(events.Roles(), r) {
-			return nil, fmt.Errorf("%w: %q is no role that an actor can be given", errUsage, name)
+		if !slices.Contains(givenRoles(), r) {
+			return nil, choose("--roles", r, givenRoles())
 		}
 		roles = append(roles, r)
 	}

@@ -26,19 +26,32 @@ type entry struct {
 
 // newLogCommand builds "deed log".
 func newLogCommand(e *Env, f *flags) *cobra.Command {
-	return &cobra.Command{
+	var o logged
+	cmd := &cobra.Command{
 		Use: "log [TASK]", Short: "Print the events of the ledger, or of a task, in order", Args: cobra.MaximumNArgs(1),
 		Long: `Print the events of the ledger, or of one task, in order of their positions. With
--o json it is one object per line. Signatures are not checked here: deed audit verify
+-o json it is one object per line. --since leaves off what was seen before, --limit
+what comes after so many events. Signatures are not checked here: deed audit verify
 does. Where no service runs the stopped folder is read.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := taskFilter(args)
 			if err != nil {
 				return err
 			}
-			return s.log(ctx, task)
+			o.task = task
+			return s.log(ctx, o)
 		}),
 	}
+	cmd.Flags().Uint64Var(&o.since, "since", 0, "begin after this position")
+	cmd.Flags().Uint64Var(&o.limit, "limit", 0, "end after this many events; 0 for no limit")
+	return cmd
+}
+
+// logged is what "deed log" prints.
+type logged struct {
+	task  string // "" for all
+	since uint64 // position
+	limit uint64 // events, 0 for all
 }
 
 // taskFilter returns the task that events must be of, "" for any.
@@ -52,22 +65,35 @@ func taskFilter(args []string) (string, error) {
 	return args[0], nil
 }
 
-func (s *session) log(ctx context.Context, task string) error {
+func (s *session) log(ctx context.Context, o logged) error {
+	if o.since >= 1<<53 {
+		return fmt.Errorf("%w: --since %d is no position", errUsage, o.since)
+	}
 	r, _, err := s.history(ctx)
 	if err != nil {
 		return err
 	}
-	found := false
+	found, printed := false, uint64(0)
 	err = r.Replay(ctx, 1, func(stored journal.Record) error {
 		record, err := openRecord(stored)
-		if err != nil || task != "" && record.Event.Source.Task != task {
+		if err != nil || o.task != "" && record.Event.Source.Task != o.task {
 			return err
 		}
 		found = true
+		switch {
+		case uint64(record.Position) <= o.since:
+			return nil
+		case o.limit > 0 && printed == o.limit:
+			return errEnough
+		}
+		printed++
 		return s.entry(record)
 	})
-	if err == nil && !found && task != "" {
-		err = fmt.Errorf("%w: there is no task %q", errMissing, task)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if err == nil && !found && o.task != "" {
+		err = fmt.Errorf("%w: there is no task %q", errMissing, o.task)
 	}
 	return errors.Join(err, r.Close())
 }

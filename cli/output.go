@@ -148,6 +148,60 @@ func (w *textWriter) table(header []string, rows [][]string) {
 	}
 }
 
+// outputLines and outputBytes bound how much of a program's output is shown.
+const (
+	outputLines = 12
+	outputBytes = 1200
+)
+
+// output writes the last lines of what a program printed, marked as such; a
+// silent one writes nothing.
+func (w *textWriter) output(text string) {
+	for _, line := range lastLines(text) {
+		w.line("  | %s", quoted(line))
+	}
+}
+
+// noteOutput tells a person the last lines of what a program printed.
+func (p *printer) noteOutput(text string) {
+	if !p.json {
+		(&textWriter{out: p.err}).output(text)
+	}
+}
+
+// quoted is a line that is plain already.
+type quoted string
+
+// lastLines returns the last lines of a text, plain and bounded; none of an
+// empty one.
+func lastLines(text string) []string {
+	text = strings.TrimRight(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	cut := max(0, len(text)-outputBytes)
+	for cut > 0 && cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	lines := projections.PlainLines(text[cut:], 0)
+	left := cut > 0
+	if n := len(lines) - outputLines; n > 0 {
+		lines, left = lines[n:], true
+	}
+	if left {
+		lines = append([]string{"…"}, lines...)
+	}
+	return lines
+}
+
+// counted writes a number of things: "1 path", "2 paths".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // block writes a text of ours that may have several lines, such as Markdown
 // that a packet made safe.
 func (w *textWriter) block(text string) {

@@ -85,7 +85,7 @@ func (s *session) runReceipt(ctx context.Context, task, url string, pass []strin
 	if err := s.result("receipt", done, func(w *textWriter) { showReceipt(w, task, done) }); err != nil {
 		return err
 	}
-	return receiptVerdict(done.Checks)
+	return receiptVerdict(task, done)
 }
 
 // askReceipt asks the ledger, without writing, whether it would take a
@@ -104,24 +104,49 @@ func showReceipt(w *textWriter, task string, done receiptDone) {
 		rows[i] = []string{c.Acceptance, c.ID, string(c.Outcome), string(c.Class), c.Rule, fmt.Sprintf("%d ms", c.DurationMS)}
 	}
 	w.table([]string{"ITEM", "CHECK", "OUTCOME", "CLASS", "RULE", "TOOK"}, rows)
+	w.failures(done.Checks)
 	w.acked(done.Ack, "recorded the receipt for %s (%s), input %s; now %s", task, done.Assurance, done.InputDigest, done.State)
+}
+
+// failures writes each check that did not pass, its rule and the last lines of
+// its output.
+func (w *textWriter) failures(checks []events.CheckOutcome) {
+	for _, c := range checks {
+		if c.Outcome == events.OutcomePass {
+			continue
+		}
+		w.line("check %s of item %s: %s by rule %s, exit code %d", c.ID, c.Acceptance, string(c.Outcome), c.Rule, c.Exit)
+		w.output(c.Output)
+	}
 }
 
 // receiptVerdict returns the error that gives a recorded receipt its exit
 // code, nil when every check passed.
-func receiptVerdict(checks []events.CheckOutcome) error {
+func receiptVerdict(task string, done receiptDone) error {
 	open := false
-	for _, c := range checks {
+	for _, c := range done.Checks {
 		switch c.Outcome {
 		case events.OutcomeFail:
-			return told{fmt.Errorf("%w: check %s of item %s", errCheck, c.ID, c.Acceptance)}
+			return told{withHint(fmt.Errorf("%w: check %s of item %s", errCheck, c.ID, c.Acceptance), "%s", afterFailure(task, done.State))}
 		case events.OutcomePass:
 		default:
 			open = true
 		}
 	}
 	if open {
-		return told{fmt.Errorf("%w: a check proved nothing: mend what it needs and run it again", errPending)}
+		return told{withHint(fmt.Errorf("%w: a check proved nothing", errPending),
+			"mend what it needs, such as a program, a variable (--env NAME) or more time, and run it again: deed receipt run %s", task)}
 	}
 	return nil
+}
+
+// afterFailure says who goes on after a failing check, and how.
+func afterFailure(task string, state projections.State) string {
+	switch state {
+	case projections.RepairQueued:
+		return fmt.Sprintf("a repair is queued: deed repair accept %s --as <controller|owner>, then deed lease claim %s --purpose work --as <implementer>", task, task)
+	case projections.Escalated:
+		return fmt.Sprintf("no repair is left: a person decides: deed escalation resolve %s --action repair --allowance 1 --reason TEXT --as <owner>", task)
+	}
+	return fmt.Sprintf("deed why %s says who goes on", task)
 }

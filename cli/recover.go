@@ -54,16 +54,18 @@ type recovery struct {
 
 // recovered is the result of "deed recover".
 type recovered struct {
-	Task     string            `json:"task"`
-	Decision string            `json:"decision"`
-	Matches  []string          `json:"matches"`
-	From     projections.State `json:"from"`
-	To       projections.State `json:"to"`
+	Task     string   `json:"task"`
+	Decision string   `json:"decision"`
+	Matches  []string `json:"matches"`
+	// From is the state in which the command found the task.
+	From projections.State `json:"from"`
+	To   projections.State `json:"to"`
 	// Existing says that the decision was there already.
 	Existing bool                `json:"existing,omitzero"`
 	Probes   []probeAnswer       `json:"probes"`
 	Waiting  projections.Waiting `json:"waiting_on"`
 	Next     string              `json:"next,omitzero"` // what a person can do, when escalated
+	Moves    []move              `json:"moves"`         // commands that lead on
 }
 
 // errDecided says that the task has a decision that still holds.
@@ -74,7 +76,11 @@ func (s *session) recover(ctx context.Context, task string, o recovery) error {
 	if o.term < time.Second || o.term > events.MaxTerm*time.Second {
 		return fmt.Errorf("%w: --term %s, want 1s to 24h", errUsage, o.term)
 	}
-	err := s.claimRecovery(ctx, task, o)
+	seen, err := s.existing(ctx, task)
+	if err != nil {
+		return err
+	}
+	err = s.claimRecovery(ctx, task, o)
 	if s.flags.dryRun {
 		return err
 	}
@@ -86,7 +92,7 @@ func (s *session) recover(ctx context.Context, task string, o recovery) error {
 	if err != nil && !existing {
 		return err
 	}
-	return s.showRecovery(ctx, task, answers, existing)
+	return s.showRecovery(ctx, recovered{Task: task, From: seen.Task.State, Existing: existing, Probes: slices.Concat([]probeAnswer{}, answers)})
 }
 
 // claimRecovery claims a recover lease with a measured world, unless this
@@ -227,20 +233,17 @@ func (s *session) recordDecision(ctx context.Context, task string, fence uint64)
 }
 
 // showRecovery prints the newest decision and who acts next.
-func (s *session) showRecovery(ctx context.Context, task string, answers []probeAnswer, existing bool) error {
-	state, err := s.existing(ctx, task)
+func (s *session) showRecovery(ctx context.Context, r recovered) error {
+	state, err := s.existing(ctx, r.Task)
 	if err != nil {
 		return err
 	}
 	n := len(state.Task.Decisions)
 	if n == 0 {
-		return refuseState("recovery.decided", "task %s has no decision", task)
+		return refuseState("recovery.decided", "task %s has no decision", r.Task)
 	}
 	d := state.Task.Decisions[n-1]
-	r := recovered{
-		Task: task, Decision: d.Decision, Matches: d.Matches, From: d.From, To: d.To,
-		Existing: existing, Probes: slices.Concat([]probeAnswer{}, answers), Waiting: state.Waiting,
-	}
+	r.Decision, r.Matches, r.To, r.Waiting, r.Moves = d.Decision, d.Matches, d.To, state.Waiting, movesOf(state)
 	if e := state.Task.Escalation; e != nil {
 		r.Next = e.NextStep
 	}
@@ -250,7 +253,7 @@ func (s *session) showRecovery(ctx context.Context, task string, answers []probe
 // print writes a recovery for people.
 func (r recovered) print(w *textWriter) {
 	for _, a := range r.Probes {
-		w.line("probe of effect %s%s: %s", shortKey(a.Key), prefixed(a.Part, ""), string(a.Status))
+		w.line("probe of effect %s%s: %s, %s", shortKey(a.Key), prefixedBy(" part ", a.Part), string(a.Status), a.fate(true))
 		w.line("  %s", a.Evidence)
 	}
 	if r.Existing {
@@ -260,13 +263,13 @@ func (r recovered) print(w *textWriter) {
 	for _, m := range r.Matches[1:] {
 		w.line("  also applies: %s", m)
 	}
-	w.line("%s -> %s", r.From, r.To)
-	roles := make([]string, len(r.Waiting.Roles))
-	for i, role := range r.Waiting.Roles {
-		roles[i] = string(role)
+	if !r.Existing {
+		w.line("%s -> %s", r.From, r.To)
 	}
-	w.line("next: %s by %v", r.Waiting.For, fmt.Sprint(roles))
 	if r.Next != "" {
-		w.line("  %s", r.Next)
+		w.line("to do: %s", r.Next)
+	}
+	for _, m := range r.Moves {
+		w.line("next: %s", m.String())
 	}
 }

@@ -116,7 +116,7 @@ func (w *textWriter) replay(data replayed) {
 	w.line("ledger %s rebuilt from its log up to position %d", data.Ledger, data.Position)
 	w.line("  registry  %s", data.Registry)
 	if data.Compared > 0 {
-		w.line("  compared  %d states are the service's, too", data.Compared)
+		w.line("  compared  %s with the service's: the same", counted(data.Compared, "state"))
 	}
 	if f := data.Fault; f != nil {
 		w.line("  STOPPED   %s", f.Reason)

@@ -91,7 +91,12 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 		}
 		r := content.result
 		if r.Changes, err = mapChanges(content.changes, o.maps, state.Task.Contract().Contract); err != nil {
-			return draft{}, err
+			return draft{}, withHint(err, "deed contract show %s lists the items; --map '**=%s' gives every path to one", task, state.Task.Contract().Contract.Acceptance[0].ID)
+		}
+		for _, c := range claims {
+			if err := hasItem(state.Task.Contract().Contract, c.Acceptance); err != nil {
+				return draft{}, err
+			}
 		}
 		r.Claims, r.Commands, r.Uncovered, r.Summary = claims, ran, o.uncovered, o.summary
 		done.Tree, done.Changes = r.Tree, len(r.Changes)
@@ -101,7 +106,7 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 		return err
 	}
 	return s.result("result", done, func(w *textWriter) {
-		w.acked(done.Ack, "recorded %s as the result of %s: %d changed paths, tree %s", head, task, done.Changes, done.Tree)
+		w.acked(done.Ack, "recorded %s as the result of %s: %s, tree %s", head, task, counted(done.Changes, "changed path"), done.Tree)
 	})
 }
 

@@ -169,6 +169,13 @@ func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([
 	if len(maps) == 0 && len(c.Acceptance) == 1 {
 		maps = []pathMap{{"**", []string{c.Acceptance[0].ID}}}
 	}
+	for _, m := range maps {
+		for _, item := range m.items {
+			if err := hasItem(c, item); err != nil {
+				return nil, err
+			}
+		}
+	}
 	used := make([]bool, len(maps))
 	var unmapped []string
 	list := make([]events.ChangedPath, len(changes))
@@ -194,6 +201,19 @@ func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([
 	}
 	slices.SortFunc(list, func(a, b events.ChangedPath) int { return strings.Compare(a.Path, b.Path) })
 	return list, nil
+}
+
+// hasItem refuses an acceptance item that a contract does not have, and lists
+// those that it has.
+func hasItem(c events.Contract, id string) error {
+	ids := make([]string, len(c.Acceptance))
+	for i, item := range c.Acceptance {
+		ids[i] = item.ID
+	}
+	if slices.Contains(ids, id) {
+		return nil
+	}
+	return fmt.Errorf("%w: the contract has no acceptance item %q, but %s", errMissing, id, strings.Join(ids, ", "))
 }
 
 // pathMap gives the changed paths that a pattern matches to acceptance items.

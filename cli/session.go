@@ -398,12 +398,37 @@ func (s *session) acked(ack ledger.Ack, format string, args ...any) error {
 func lease(t *projections.Task, a author) (*projections.Lease, error) {
 	switch l := t.Lease; {
 	case l == nil:
-		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeFence, Rule: "lease", Text: fmt.Sprintf("task %s has no live lease: deed lease claim %s", t.ID, t.ID)}
+		return nil, noLease(t)
 	case l.Actor != a.actor.Name:
-		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeFence, Rule: "lease", Text: fmt.Sprintf("%s holds the lease of task %s", l.Actor, t.ID)}
+		return nil, withHint(refuse(ledger.CodeFence, "lease", "%s holds the lease of task %s", l.Actor, t.ID),
+			"only the holder may do this; a controller takes the lease away with: deed attempt interrupt %s", t.ID)
 	default:
 		return l, nil
 	}
+}
+
+// noLease says that a task has no live lease, how the last one ended, and what
+// leads to another.
+func noLease(t *projections.Task) error {
+	ended := ""
+	if n := len(t.Runs); n > 0 && t.Runs[n-1].Ended != "" {
+		ended = fmt.Sprintf(": run %d of %s ended by %s", t.Runs[n-1].Fence, t.Runs[n-1].Actor, t.Runs[n-1].Ended)
+	}
+	err := refuse(ledger.CodeFence, "lease", "task %s has no live lease%s", t.ID, ended)
+	switch {
+	case t.State.Final():
+		return withHint(err, "the task is %s: there is nothing left to do", t.State)
+	case t.State == projections.Snapshotted, t.State == projections.RepairQueued && acceptedCode(t):
+		return withHint(err, "claim one: deed lease claim %s --purpose work", t.ID)
+	case t.State == projections.Interrupted:
+		return withHint(err, "stop the work; a controller decides how it goes on: deed recover %s --as <controller>", t.ID)
+	}
+	return withHint(err, "nothing is left to hold here; deed why %s says who is next", t.ID)
+}
+
+// acceptedCode reports whether a repair of code waits for a lease.
+func acceptedCode(t *projections.Task) bool {
+	return t.Repair != nil && t.Repair.Accepted && t.Repair.Kind == "code"
 }
 
 // action makes a cobra RunE that runs f in a session.

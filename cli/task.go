@@ -106,13 +106,32 @@ func (w *textWriter) task(state protocol.TaskState) {
 	if r := t.Result; r != nil {
 		w.line("  result    %s by %s", r.Data.Head, r.Actor)
 	}
-	w.line("  history   %d events, head %s", t.Sequence, t.Head)
+	w.line("  history   %s, head %s", counted(int(t.Sequence), "event"), t.Head)
 	w.troubles(t)
 	if len(state.Items) > 0 {
 		w.line("")
 		w.items(state.Items)
 	}
+	w.unpassed(t)
 	w.effects(t.Effects)
+}
+
+// unpassed writes what did not pass in the newest receipt, until a result was
+// proven or the task ended.
+func (w *textWriter) unpassed(t *projections.Task) {
+	n := len(t.Receipts)
+	if n == 0 || t.State.Final() {
+		return
+	}
+	r := t.Receipts[n-1]
+	for _, c := range r.Data.Checks {
+		if c.Outcome != events.OutcomePass {
+			w.line("")
+			w.line("receipt at position %d on %s by %s:", r.Position, short(r.Data.Head), r.Actor)
+			w.failures(r.Data.Checks)
+			return
+		}
+	}
 }
 
 // troubles writes what stops a task.
@@ -125,7 +144,11 @@ func (w *textWriter) troubles(t *projections.Task) {
 		w.line("  next step %s", t.Escalation.NextStep)
 	}
 	if t.Repair != nil {
-		w.line("  repair    %s, accepted: %t: %s", t.Repair.Kind, t.Repair.Accepted, t.Repair.Reason)
+		stage := "waits for acceptance"
+		if t.Repair.Accepted {
+			stage = "accepted"
+		}
+		w.line("  repair    %s, %s: %s", t.Repair.Kind, stage, t.Repair.Reason)
 	}
 	if t.Stale() {
 		w.line("  stale     the attempt works on an older contract")
@@ -160,7 +183,7 @@ func (w *textWriter) effects(effects []projections.Effect) {
 	rows := make([][]string, len(effects))
 	for i := range effects {
 		e := &effects[i]
-		rows[i] = []string{clipped(e.Intent.Key), string(e.Intent.Kind), string(e.Status()), fmt.Sprint(len(e.Tries)), clipped(e.Intent.Target)}
+		rows[i] = []string{shortKey(e.Intent.Key), string(e.Intent.Kind), string(e.Status()), fmt.Sprint(len(e.Tries)), clipped(e.Intent.Target)}
 	}
 	w.table([]string{"EFFECT", "KIND", "STATUS", "TRIES", "TARGET"}, rows)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -50,7 +49,7 @@ first event. A service that stops and comes up again is followed.`,
 	}
 	fs := cmd.Flags()
 	fs.Int64Var(&o.since, "since", -1, "begin after this position; default: now")
-	fs.StringVar(&o.until, "until", "", "end once TASK is in this state")
+	fs.StringVar(&o.until, "until", "", "end once TASK is in this state: "+either(projections.States()[1:]))
 	fs.Uint64Var(&o.count, "count", 0, "end after this many events; 0 for no limit")
 	return cmd
 }
@@ -67,11 +66,7 @@ func (o watching) check() error {
 		return fmt.Errorf("%w: --until needs a TASK", errUsage)
 	}
 	if !slices.Contains(projections.States()[1:], projections.State(o.until)) {
-		names := make([]string, 0, 16)
-		for _, state := range projections.States()[1:] {
-			names = append(names, state.String())
-		}
-		return fmt.Errorf("%w: --until %q is no state: %s", errUsage, o.until, strings.Join(names, ", "))
+		return choose("--until", projections.State(o.until), projections.States()[1:])
 	}
 	return nil
 }
@@ -91,6 +86,15 @@ func (s *session) watch(ctx context.Context, o watching) error {
 	c, err := s.dial()
 	if err != nil {
 		return err
+	}
+	if o.task != "" {
+		state, err := s.task(ctx, o.task)
+		if err != nil {
+			return err
+		}
+		if state.Task.Sequence == 0 {
+			s.note("there is no task %s yet: waiting for it", o.task)
+		}
 	}
 	r, err := c.Reader(ctx)
 	if err != nil {

@@ -25,16 +25,26 @@ type whyData struct {
 	Repair      *projections.Repair     `json:"repair,omitempty"`
 	Stale       bool                    `json:"stale"`
 	Unproven    []projections.Item      `json:"unproven"` // items without a pass
-	// Next is what may happen now, and by whom.
+	// Moves are the commands that lead on.
+	Moves []move `json:"moves"`
+	// Next is all that is legal now, and by whom.
 	Next []ledger.NextEvent `json:"next"`
+}
+
+// whyOptions say how much deed why prints, and when.
+type whyOptions struct {
+	all bool
+	now int64 // unix ns
 }
 
 // newWhyCommand builds "deed why".
 func newWhyCommand(e *Env, f *flags) *cobra.Command {
-	return &cobra.Command{
+	var o whyOptions
+	cmd := &cobra.Command{
 		Use: "why [TASK]", Short: "Say why a task does not go on, and what may happen next", Args: cobra.MaximumNArgs(1),
-		Long: `Say where a task stands, whom it waits for, what stops it, and which events are legal
-now, and by whom. An event that is listed can still be refused for what it says.`,
+		Long: `Say where a task stands, which commands lead on and who may give them, whom it waits
+for, and what stops it. --all adds every event that is legal now, and by whom. What is
+listed can still be refused for what it says.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
@@ -44,9 +54,12 @@ now, and by whom. An event that is listed can still be refused for what it says.
 			if err != nil {
 				return err
 			}
-			return s.result("why", whyOf(state), func(w *textWriter) { w.why(state) })
+			o := whyOptions{o.all, e.Now().UnixNano()}
+			return s.result("why", whyOf(state), func(w *textWriter) { w.why(state, o) })
 		}),
 	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "list every event that is legal now")
+	return cmd
 }
 
 // whyOf picks what stops and what moves a task.
@@ -54,7 +67,7 @@ func whyOf(state protocol.TaskState) whyData {
 	t := state.Task
 	d := whyData{
 		Task: t.ID, State: t.State, Since: t.Since, Position: state.Position, Waiting: state.Waiting, OpenEffects: append([]string{}, t.OpenEffects()...),
-		Findings: []projections.Finding{}, Blocked: t.Blocked, Repair: t.Repair, Stale: t.Stale(), Unproven: []projections.Item{}, Next: state.Next,
+		Findings: []projections.Finding{}, Blocked: t.Blocked, Repair: t.Repair, Stale: t.Stale(), Unproven: []projections.Item{}, Moves: movesOf(state), Next: state.Next,
 	}
 	if t.State == projections.Escalated {
 		d.Escalation = t.Escalation
@@ -72,33 +85,53 @@ func whyOf(state protocol.TaskState) whyData {
 	return d
 }
 
-// why writes what stops and what moves a task, for people.
-func (w *textWriter) why(state protocol.TaskState) {
+// why writes what moves a task and what stops it, for people: first the
+// commands that lead on.
+func (w *textWriter) why(state protocol.TaskState, o whyOptions) {
 	t, d := state.Task, whyOf(state)
 	w.line("task %s is %s since %s", t.ID, t.State, when(t.Since))
+	switch {
+	case t.State.Final():
+		w.line("it has ended: nothing is waited for")
+	case t.Blocked == nil && len(d.Moves) == 0:
+		w.line("nothing that leads on is legal now")
+	}
+	for _, m := range d.Moves {
+		w.line("next: %s", m.String())
+	}
 	if waiting := waitsFor(d.Waiting); waiting != "" {
 		w.line("  waits for %s; answerable: %s; until %s", waiting, first(d.Waiting.Owner, "nobody yet"), when(d.Waiting.Deadline))
+	}
+	if r := t.Reserved; r != nil && o.now < r.Until {
+		w.line("  reserved  for %s until %s: nobody else may claim", r.To, when(r.Until))
 	}
 	w.troubles(t)
 	for _, key := range d.OpenEffects {
 		e := t.Effect(key)
-		w.line("  effect    %s %s is %s: nobody knows it to be settled", string(e.Intent.Kind), key, string(e.Status()))
+		w.line("  effect    %s %s, key %s, is %s: it blocks result, new attempt and delivery until it is settled", string(e.Intent.Kind), e.Intent.Target, shortKey(key), string(e.Status()))
 	}
-	for _, item := range d.Unproven {
-		w.line("  unproven  %s is %s: %s", item.ID, string(item.Status), item.Text)
+	if !t.State.Final() {
+		for _, item := range d.Unproven {
+			w.line("  unproven  %s is %s: %s", item.ID, string(item.Status), item.Text)
+		}
 	}
-	if len(d.Next) == 0 {
-		w.line("nothing may happen next")
+	if !o.all {
+		w.line("everything that is legal now: deed why %s --all", t.ID)
 		return
 	}
-	w.line("what may happen next:")
-	rows := make([][]string, len(d.Next))
-	for i, n := range d.Next {
+	w.legal(state)
+}
+
+// legal writes every row of the authority table that is legal now.
+func (w *textWriter) legal(state protocol.TaskState) {
+	w.line("what is legal now:")
+	rows := make([][]string, len(state.Next))
+	for i, n := range state.Next {
 		moves, by := "", n.By
 		if n.Moves {
 			moves = "moves on"
 		}
-		if n.Note != "" {
+		if n.Note != "" && applies(n.Event, state.Task) {
 			by += " (" + n.Note + ")"
 		}
 		rows[i] = []string{"  " + n.Event, moves, by}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deedledger/deed/projections"
+)
+
+// keyWord returns the shortened key of an effect as a word for a command line
+// that somebody may paste: an actor chose it.
+func keyWord(e *projections.Effect) string { return wordOf(shortKey(e.Intent.Key)) }
+
+// wordOf quotes a text for a shell, where it holds more than letters, digits
+// and signs that no shell reads.
+func wordOf(text string) string {
+	odd := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@=+,-", r))
+	}
+	if strings.IndexFunc(text, odd) < 0 && !strings.HasPrefix(text, "-") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// fate says what became of an answer.
+func (a probeAnswer) fate(record bool) string {
+	switch {
+	case a.Recorded:
+		return "recorded"
+	case a.Status == projections.StatusUnknown:
+		return "nothing to record"
+	case record:
+		return "not recorded: the ledger knows as much already"
+	}
+	return "not recorded: --record does"
+}
+
+// unknownAmong returns the error that gives printed answers their exit code,
+// nil when each says what happened.
+func unknownAmong(task string, answers []probeAnswer) error {
+	for _, a := range answers {
+		if a.Status == projections.StatusUnknown || a.Status == projections.StatusConflict {
+			key := shortKey(a.Key)
+			return told{withHint(fmt.Errorf("%w: effect %s is %s", errEffect, key, a.Status),
+				"look outside, then state it as the owner: deed effect settle %s %s --outcome confirmed|failed --evidence TEXT [--external-id ID]", task, wordOf(key))}
+		}
+	}
+	return nil
+}
