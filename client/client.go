@@ -176,6 +176,9 @@ func (c *Client) submitOnce(ctx context.Context, e events.Event, dryRun bool) (l
 	}
 	var done protocol.Submitted
 	if err := c.request(ctx, m, &done); err != nil {
+		if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Rule == ledger.RuleRollback {
+			err = fmt.Errorf("%w: %w", evidence.ErrRollback, err)
+		}
 		return ledger.Ack{}, err
 	}
 	if !done.Existing && (done.EventID != e.ID || done.Hash != e.Hash().String()) {

@@ -186,6 +186,9 @@ func (w *Writer) applied(r events.Record, now time.Time) {
 // unknown, also when ctx ends too early, means that the event may be in the
 // ledger: ask [Writer.Find] before anything else.
 func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
+	if err := w.behind(req.Known); err != nil {
+		return Ack{}, err
+	}
 	admit, err := Admit(req.Export, w.keys.Load(), maxPosition)
 	if err != nil {
 		return w.resubmitted(req, err)
@@ -195,6 +198,23 @@ func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
 	}
 	p := &pending{ctx: ctx, admit: admit, known: req.Known, reply: make(chan answer, 1)}
 	return w.enqueue(p)
+}
+
+// RuleRollback refuses an event whose author has seen a longer history.
+const RuleRollback = "rollback"
+
+// behind refuses an event whose author has seen a longer history than this
+// one. It would be the first event of a fork, and its author would hear of the
+// rollback only after it. The word of one client stops nobody else.
+func (w *Writer) behind(known uint64) error {
+	w.mu.RLock()
+	size := w.book.Tree.Size()
+	w.mu.RUnlock()
+	if known <= size {
+		return nil
+	}
+	return &Refusal{Class: Corrupt, Code: CodeDamage, Rule: RuleRollback,
+		Text: fmt.Sprintf("a head of size %d is known, and this history ends at %d: it was taken back; nothing was written", known, size)}
 }
 
 // resubmitted answers for an event that is not admitted now. It may be in the

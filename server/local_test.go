@@ -308,7 +308,11 @@ func TestRollback(t *testing.T) {
 		t.Errorf("submit to a ledger without its newest events: %v, want ErrRollback", err)
 	}
 	// With as many events as before it is no rollback any more, but a fork.
+	// Nothing was written for the client that knows better.
 	other := servicetest.Dial(t, l.Config(t, third.URL(), ""))
+	if ack, err := other.Submit(servicetest.Within(t), e, false); err != nil || ack.Existing {
+		t.Fatalf("submit of a client without memory: %+v, %v", ack, err)
+	}
 	again.Took(e)
 	appendAll(t, other, again, 4)
 	if _, err := c.Status(servicetest.Within(t)); !errors.Is(err, evidence.ErrForked) {
