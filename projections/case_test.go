@@ -40,7 +40,7 @@ func TestC02StaleReceiptNeverPasses(t *testing.T) {
 		"tree":     func(k *projections.Task) { k.Result.Data.Tree = projectionstest.Object("other") },
 		"policy":   func(k *projections.Task) { k.Attempts[0].Snapshot.Inputs.Policy = projectionstest.Digest("other") },
 		"contract": func(k *projections.Task) { k.Contracts[0].Digest = projectionstest.Digest("other") },
-		"checks":   func(k *projections.Task) { k.Contracts[0].Contract.Acceptance[0].Text = "other" },
+		"checks":   func(k *projections.Task) { k.Contracts[0].Checks = projectionstest.Digest("other") },
 		"image":    func(k *projections.Task) { k.Attempts[0].Snapshot.Inputs.RuntimeImage = "other" },
 	} {
 		_, task := begin()

@@ -1,13 +1,18 @@
 package projections
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/deedledger/deed/events"
 )
 
 func (t *Task) propose(r events.Record, d *events.Contract) {
-	t.Contracts = append(t.Contracts, ContractVersion{Signed: signed(r), Digest: events.Sum(r.Event.Data).String(), Contract: *d})
+	checks, err := d.ChecksDigest()
+	if err != nil {
+		panic(fmt.Sprintf("projections: a contract that was decoded cannot be encoded: %v", err))
+	}
+	t.Contracts = append(t.Contracts, ContractVersion{Signed: signed(r), Digest: events.Sum(r.Event.Data).String(), Checks: checks.String(), Contract: *d})
 	if t.State == None {
 		t.enter(r, Proposed)
 	}

@@ -76,6 +76,7 @@ type Signed struct {
 type ContractVersion struct {
 	Signed
 	Digest   string          `json:"digest"`
+	Checks   string          `json:"checks"` // digest of the pinned checks
 	Accepted bool            `json:"accepted"`
 	Contract events.Contract `json:"contract"`
 }

@@ -43,12 +43,8 @@ func (t *Task) Binding() (b events.Binding, ok bool) {
 	if t.Result == nil || a == nil || c == nil {
 		return events.Binding{}, false
 	}
-	checks, err := c.Contract.ChecksDigest()
-	if err != nil {
-		return events.Binding{}, false
-	}
 	return events.Binding{
-		Checks: checks.String(), Contract: c.Digest, Policy: a.Snapshot.Inputs.Policy,
+		Checks: c.Checks, Contract: c.Digest, Policy: a.Snapshot.Inputs.Policy,
 		Result: t.Result.Hash, Tree: t.Result.Data.Tree,
 	}, true
 }
