@@ -25,8 +25,8 @@ PASS
 `
 
 func TestPage(t *testing.T) {
-	f, err := parse(strings.NewReader(printed))
-	if err != nil {
+	f := figures{}
+	if err := f.read(strings.NewReader(printed)); err != nil {
 		t.Fatal(err)
 	}
 	page, err := f.page("2 cores", "go test")
@@ -47,15 +47,31 @@ func TestMissingFigure(t *testing.T) {
 		if !strings.HasPrefix(line, "Benchmark") {
 			continue
 		}
-		f, err := parse(strings.NewReader(strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "\n")))
-		if err != nil {
+		f := figures{}
+		if err := f.read(strings.NewReader(strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "\n"))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.page("2 cores", "go test"); !errors.Is(err, errMissing) {
 			t.Errorf("without %q: %v, want errMissing", line, err)
 		}
 	}
-	if _, err := parse(strings.NewReader("BenchmarkX-2 1 junk ns/op")); err == nil {
+	if err := (figures{}).read(strings.NewReader("BenchmarkX-2 1 junk ns/op")); err == nil {
 		t.Error("a figure that is no number is read")
+	}
+}
+
+// TestQuietestRound: of several rounds one line counts as a whole.
+func TestQuietestRound(t *testing.T) {
+	f := figures{}
+	err := f.read(strings.NewReader(`
+BenchmarkA-2 10 300 ns/op 7 cpu-ms
+BenchmarkA-2 10 200 ns/op 9 cpu-ms
+BenchmarkA-2 10 250 ns/op 5 cpu-ms
+BenchmarkB-2 10 100 events/s 4 p50-ms
+BenchmarkB-2 10 300 events/s 6 p50-ms
+BenchmarkB-2 10 200 events/s 2 p50-ms
+`))
+	if err != nil || f["A"]["ns/op"] != 200 || f["A"]["cpu-ms"] != 9 || f["B"]["events/s"] != 300 || f["B"]["p50-ms"] != 6 {
+		t.Errorf("%v, %v", f, err)
 	}
 }
