@@ -228,7 +228,7 @@ func (s *session) claimName(ctx context.Context, name, token string) error {
 		return &events.KeyClaim{Actor: name, Key: key.Public().String(), Token: token}, steadyActor(&held, &a.registry, name)
 	})
 	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Refused {
-		return withHint(err, "a token opens one invitation once: check the name and the file, or let an admin invite %s again with deed actor invite", name)
+		return hinted{err, fmt.Sprintf("a token opens one invitation once: check the name and the file, or let an admin invite %s again with deed actor invite", name)}
 	}
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ acceptance:                # at least one item that is required
   - id: A1
     text: ""               # what must hold, in words
     required: true         # default true
-    evidence: test         # default test; or screenshot, api-response, human-review
+    evidence: test         # default test; or screenshot, api-response or human-review
     checks:
       - id: A1-1           # default: the item's id and a number
         command: []        # an argument list, such as [go, test, ./...]; no shell reads it
@@ -22,14 +22,18 @@ acceptance:                # at least one item that is required
         files: []          # files of the check itself; their committed bytes are pinned
         timeoutSeconds: 600 # default 600
 
-riskTier: code             # default code; or read-only, preview, production
+riskTier: code             # default code; or read-only, preview or production
 owners:
   product: ""              # default: whoever proposes
 scope:
   include: ["src/**"]      # paths that may change; ** is any number of folders
   exclude: []              # paths that may not, although included
-  commands: []             # what runs are expected to call; recovery asks a probe only if its program or line is here
-  effects: []              # kinds of effect that need no approval of their own, such as preview
+  commands: []             # programs or whole lines that runs are expected to call. This also decides which probes
+                           # deed recover and deed effect probe may run here: a probe of an effect is another
+                           # actor's command, and one whose program or line is not listed is not run, so that a
+                           # person has to settle its effect. Such as: [./deploy.sh, "./probe.sh staging"]
+  effects: []              # kinds of effect that need no approval of their own: preview, draft-pr, commit,
+                           # migrate, publish or notify; merge and production-deploy always need one
 
 target: main               # default main: the branch that the delivery goes to
 reviewers: []              # who may approve; default any reviewer

@@ -23,6 +23,15 @@ func wordOf(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// settleHint names what settles an effect whose outcome is open.
+func settleHint(err error, task string, e *projections.Effect) error {
+	name, probe := task+" "+keyWord(e), ""
+	if len(e.Intent.Probe) > 0 && e.Ambiguous() {
+		probe = "ask its probe: deed effect probe " + name + " --record; "
+	}
+	return withHint(err, "%swhere nobody can know, the owner looks and states it: deed effect settle %s --outcome confirmed|failed --evidence TEXT [--external-id ID]", probe, name)
+}
+
 // fate says what became of an answer.
 func (a probeAnswer) fate(record bool) string {
 	switch {

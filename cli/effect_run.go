@@ -87,7 +87,7 @@ func (s *session) intend(ctx context.Context, c *call) (*projections.Effect, err
 		return nil, err
 	}
 	if s.flags.dryRun {
-		return nil, s.acked(ack, "effect %s intended", c.intent.Key)
+		return nil, s.acked(ack, "intended effect %s", shortKey(c.intent.Key))
 	}
 	_, e, err := s.effectOf(ctx, c.task, c.intent.Key)
 	return e, err
@@ -100,11 +100,11 @@ func dispatchable(t *projections.Task, e *projections.Effect) error {
 	case projections.StatusWithdrawn, projections.StatusCompensated:
 		return refuseState("effect.dispatched", "effect %s is %s: nothing was called; another one needs another --occurrence", key, status)
 	case projections.StatusDispatched, projections.StatusUnknown, projections.StatusConflict:
-		return fmt.Errorf("%w: effect %s is %s: nothing was called", errEffect, key, status)
+		return settleHint(fmt.Errorf("%w: effect %s is %s: nothing was called", errEffect, shortKey(key), status), t.ID, e)
 	case projections.StatusPartial:
 		for _, p := range e.Parts {
 			if p.Status != projections.StatusConfirmed && p.Status != projections.StatusFailed {
-				return fmt.Errorf("%w: effect %s is partly applied: nothing was called", errEffect, key)
+				return settleHint(fmt.Errorf("%w: effect %s is partly applied: nothing was called", errEffect, shortKey(key)), t.ID, e)
 			}
 		}
 	case projections.StatusIntended, projections.StatusFailed, projections.StatusConfirmed:
@@ -137,7 +137,8 @@ func (s *session) callUnder(ctx context.Context, c *call, l *projections.Lease) 
 	}
 	lock, err := runner.AcquireLock(path, c.intent.Key)
 	if errors.Is(err, runner.ErrEffectRunning) {
-		return fmt.Errorf("%w: effect %s is in progress: %w: nothing was called", errEffect, c.intent.Key, err)
+		err = fmt.Errorf("%w: effect %s is in progress: %w: nothing was called", errEffect, shortKey(c.intent.Key), err)
+		return withHint(err, "wait until the other process here has ended, then look: deed effect list %s", c.task)
 	}
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (s *session) dispatch(ctx context.Context, c *call, fence uint64) (*project
 		return nil, err
 	}
 	if s.flags.dryRun {
-		return nil, s.acked(ack, "effect %s dispatched", c.intent.Key)
+		return nil, s.acked(ack, "dispatched effect %s", shortKey(c.intent.Key))
 	}
 	_, e, err := s.effectOf(ctx, c.task, c.intent.Key)
 	if err == nil && (len(e.Tries) == 0 || e.Tries[len(e.Tries)-1].Token != token) {
@@ -231,9 +232,9 @@ func (s *session) report(ctx context.Context, c *call, e *projections.Effect, en
 	case projections.StatusConfirmed:
 		return s.effectResult(e, true)
 	case projections.StatusFailed:
-		return fmt.Errorf("%w: effect %s: %s", errNotApplied, e.Intent.Key, e.Parts[0].Evidence)
+		return fmt.Errorf("%w: effect %s: %s", errNotApplied, shortKey(e.Intent.Key), e.Parts[0].Evidence)
 	default:
-		return fmt.Errorf("%w: effect %s is %s: %s", errEffect, e.Intent.Key, e.Status(), unsettled(e))
+		return settleHint(fmt.Errorf("%w: effect %s is %s: %s", errEffect, shortKey(e.Intent.Key), e.Status(), unsettled(e)), c.task, e)
 	}
 }
 
@@ -256,7 +257,7 @@ func (s *session) effectResult(e *projections.Effect, called bool) error {
 		} else {
 			w.line("already confirmed, nothing was called: %s %s", string(e.Intent.Kind), e.Intent.Target)
 		}
-		w.line("  key %s", e.Intent.Key)
+		w.line("  key %s", shortKey(e.Intent.Key))
 		for _, p := range e.Parts {
 			w.line("  %s%s", prefixed(p.Name, ": "), p.ExternalID)
 		}

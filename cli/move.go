@@ -26,9 +26,9 @@ func (m move) String() string {
 	return m.Command + " --as " + who
 }
 
-// moves is the command line of each row of the authority table that can lead a
+// moveTable is the command line of each row of the authority table that can lead a
 // task on, in the order in which they are named. Read-only.
-var moves = [...]struct{ row, command string }{
+var moveTable = [...]struct{ row, command string }{
 	{"contract.proposed", "deed contract propose TASK -f contract.yaml"},
 	{"contract.accepted", "deed contract accept TASK"},
 	{"attempt.opened", "deed attempt open TASK"},
@@ -51,7 +51,7 @@ func movesOf(state protocol.TaskState) []move {
 	if t.State.Final() || t.Blocked != nil {
 		return list
 	}
-	for _, m := range moves {
+	for _, m := range moveTable {
 		legal := slices.ContainsFunc(state.Next, func(n ledger.NextEvent) bool { return n.Event == m.row })
 		if legal && leadsOn(m.row, state) {
 			list = append(list, move{m.row, strings.ReplaceAll(m.command, "TASK", t.ID), signers(m.row, state)})

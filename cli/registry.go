@@ -42,9 +42,20 @@ func (s *session) appendRegistry(ctx context.Context, who func(context.Context) 
 		}
 		ack, err := s.client.Submit(ctx, e, s.flags.dryRun)
 		if r, ok := errors.AsType[*ledger.Refusal](err); !ok || r.Class != ledger.Conflict || try == appendTries {
-			return ack, err
+			return ack, actorHint(err)
 		}
 	}
+}
+
+// actorHint names what shows why the registry took no event; no task does.
+func actorHint(err error) error {
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Refused {
+		switch r.Code {
+		case ledger.CodeRule, ledger.CodeState, ledger.CodeStale:
+			return withHint(err, "deed actor list shows who is there, with which roles, and who is revoked")
+		}
+	}
+	return err
 }
 
 // steadyActor holds what the registry says of an actor, so that a command
