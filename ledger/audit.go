@@ -115,7 +115,7 @@ func (v *verifier) compare() error {
 		h := v.heads[0]
 		v.heads = v.heads[1:]
 		if h.Identity != identity || h.Root != root {
-			v.audit.Fault = &Fault{From: events.Position(v.good + 1), To: events.Position(size),
+			v.audit.Fault = &Fault{From: events.Position(min(v.good+1, size)), To: events.Position(size),
 				Reason: fmt.Sprintf("the root at size %d is not that of the signed head: something in this range is not what was acknowledged", size)}
 			return errStop
 		}
