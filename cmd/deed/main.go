@@ -33,6 +33,9 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A command that cannot hear the first signal, as it waits for input, ends
+	// at the second one.
+	context.AfterFunc(ctx, stop)
 	root := cli.New(env)
 	// fang adds completion, man pages and styled help; errors are reported
 	// here, where they get their exit codes.
