@@ -63,7 +63,7 @@ alone. Inviting again replaces an invitation that is not claimed.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.invite(ctx, args[0], o) }),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.kind, "kind", "", either(actorKinds()))
+	fs.StringVar(&o.kind, "kind", "", "what it is: "+either(actorKinds()))
 	fs.StringVar(&o.principal, "principal", "", "person or CI identity that is answerable")
 	fs.StringSliceVar(&o.roles, "roles", nil, "what the actor may be asked to do: "+either(givenRoles()))
 	fs.StringArrayVar(&o.git, "git", nil, "e-mail address under which the actor commits; may be repeated")

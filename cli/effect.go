@@ -65,6 +65,7 @@ Exit codes: 0 confirmed, or confirmed before and not called · 3 proven not to
 have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 8 waits for approval · 21 nobody knows whether it happened.`,
 	}
+	cmd.SetHelpFunc(flagsFirst)
 	cmd.RunE = e.action(f, func(ctx context.Context, s *session, args []string) error {
 		dash := cmd.ArgsLenAtDash()
 		if dash < 0 || dash == len(args) || dash > 1 {
@@ -82,7 +83,7 @@ have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 	})
 	d := &c.intent
 	p := cmd.Flags()
-	p.StringVar(&ef.kind, "kind", "", either(effectKinds()))
+	p.StringVar(&ef.kind, "kind", "", "what is done: "+either(effectKinds()))
 	p.StringVar(&d.Target, "target", "", "what is changed, such as an environment or a package")
 	p.StringVar(&d.Key, "key", "", "idempotency key; derived from task, kind, target, occurrence and input where left out")
 	p.StringVar(&d.Occurrence, "occurrence", "", "tells wanted repetitions apart")
@@ -350,7 +351,7 @@ func newEffectSettleCommand(e *Env, f *flags) *cobra.Command {
 		}),
 	}
 	p := cmd.Flags()
-	p.StringVar(&st.outcome, "outcome", "", either(settledOutcomes()))
+	p.StringVar(&st.outcome, "outcome", "", "what became of it: "+either(settledOutcomes()))
 	p.StringVar(&st.part, "part", "", "the part concerned")
 	p.StringVar(&st.externalID, "external-id", "", "the provider's id of what exists, or of what undid it")
 	p.StringVar(&st.evidence, "evidence", "", "what was looked at, and what it showed (required)")

@@ -23,10 +23,16 @@ func wordOf(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// probes reports whether asking the effect's probe can settle it: against
+// proof that contradicts itself only a person can.
+func probes(e *projections.Effect) bool {
+	return len(e.Intent.Probe) > 0 && e.Ambiguous() && e.Status() != projections.StatusConflict
+}
+
 // settleHint names what settles an effect whose outcome is open.
 func settleHint(err error, task string, e *projections.Effect) error {
 	name, probe := task+" "+keyWord(e), ""
-	if len(e.Intent.Probe) > 0 && e.Ambiguous() {
+	if probes(e) {
 		probe = "ask its probe: deed effect probe " + name + " --record; "
 	}
 	return withHint(err, "%swhere nobody can know, the owner looks and states it: deed effect settle %s --outcome confirmed|failed --evidence TEXT [--external-id ID]", probe, name)

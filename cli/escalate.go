@@ -67,7 +67,7 @@ func newEscalationCommand(e *Env, f *flags) *cobra.Command {
 			return s.resolve(ctx, task, r, repin)
 		}),
 	}
-	resolve.Flags().StringVar(&r.Action, "action", "", either(resolutions()))
+	resolve.Flags().StringVar(&r.Action, "action", "", "how the task goes on: "+either(resolutions()))
 	resolve.Flags().StringVar(&r.Reason, "reason", "", "why")
 	resolve.Flags().Int64Var(&r.Allowance, "allowance", 0, "further repairs, with action repair")
 	resolve.Flags().BoolVar(&repin, "repin", false, "pin the policy and the boundary of now")

@@ -19,7 +19,7 @@ func illustrate(cmd *cobra.Command) {
 var examples = map[string]string{
 	"ledger create": `deed ledger create acme --admin ann --roles owner
 deed ledger create acme --admin ann --profile solo --policy policy.txt`,
-	"actor invite": `deed actor invite impl-1 --kind agent --principal ann --roles implementer --git impl-1@example.org --token-out impl-1.token
+	"actor invite": `deed actor invite impl-1 --kind agent --principal ann --roles implementer --token-out impl-1.token
 deed actor invite ci-1 --kind ci --principal ann --roles verifier --expires 24h
 deed actor invite bob --kind human --principal bob --roles reviewer,operator`,
 	"actor claim": `deed key new impl-1
@@ -35,12 +35,12 @@ deed attempt open T-1 --as impl-1 --base main --capability DEPLOY_TOKEN`,
 deed lease claim T-1 --purpose release --term 30m --as ops-1`,
 	"lease release": `deed lease release T-1 --reason shift --to impl-2 --note "the parser is left" --as impl-1`,
 	"effect run": `deed effect run T-1 --kind preview --target staging --as impl-1 -- ./deploy.sh staging
-deed effect run T-1 --kind preview --target staging --probe "./probe.sh staging" --as impl-1 -- ./deploy.sh staging`,
+deed effect run --kind preview --target staging --probe "./probe.sh staging" -- ./deploy.sh staging`,
 	"effect probe": `deed effect probe T-1 3f9a1c2b4d5e --record --as con-1`,
-	"effect settle": `deed effect settle T-1 3f9a1c2b4d5e --outcome confirmed --external-id preview-7 --evidence "it is in the provider's list"
-deed effect settle T-1 3f9a1c2b4d5e --outcome failed --evidence "the provider's log has no such call"`,
+	"effect settle": `deed effect settle T-1 3f9a1c2b4d5e --outcome confirmed --external-id p-7 --evidence "it is listed"
+deed effect settle T-1 3f9a1c2b4d5e --outcome failed --evidence "their log has no such call"`,
 	"result record": `deed result record T-1 --summary "greets everybody" --as impl-1
-deed result record T-1 --map "src/**=A1" --map "docs/greet.md=A1,A2" --claim "A2=documented" --as impl-1`,
+deed result record T-1 --map "src/**=A1" --map "docs/greet.md=A1,A2" --as impl-1`,
 	"receipt run": `deed receipt run T-1 --as ci-1
 deed receipt run T-1 --env GOFLAGS --as ci-1`,
 	"approve": `deed packet review T-1

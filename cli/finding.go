@@ -46,7 +46,7 @@ func newFindingRecordCommand(e *Env, f *flags) *cobra.Command {
 			return s.acked(ack, "recorded a finding of severity %s on %s", d.Severity, task)
 		}),
 	}
-	cmd.Flags().StringVar(&d.Severity, "severity", "check", either(findingSeverities()))
+	cmd.Flags().StringVar(&d.Severity, "severity", "check", "how bad it is: "+either(findingSeverities()))
 	cmd.Flags().StringVar(&d.Rule, "rule", "", "short name of what is broken")
 	cmd.Flags().StringVar(&d.Text, "text", "", "what was found")
 	cmd.Flags().StringVar(&d.Path, "path", "", "the file that it is about")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -61,4 +62,16 @@ func newHelpCommand() *cobra.Command {
 			return found.Help()
 		},
 	}
+}
+
+// flagsFirst prints the help of a command whose last argument is a command line
+// of its own. The help names flags last, where they would be that command's.
+func flagsFirst(cmd *cobra.Command, args []string) {
+	var text bytes.Buffer
+	out := cmd.OutOrStdout()
+	cmd.SetOut(&text)
+	cmd.Root().HelpFunc()(cmd, args)
+	cmd.SetOut(out)
+	const last, first = " -- COMMAND [ARG…] [--flags]", "[--flags] -- COMMAND [ARG…]"
+	fmt.Fprint(out, strings.Replace(text.String(), last, first, 1))
 }

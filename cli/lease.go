@@ -38,7 +38,7 @@ func newLeaseClaimCommand(e *Env, f *flags) *cobra.Command {
 			return s.claim(ctx, task, events.Purpose(purpose), term)
 		}),
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", "", either(purposes()))
+	cmd.Flags().StringVar(&purpose, "purpose", "", "what the run is for: "+either(purposes()))
 	cmd.Flags().DurationVar(&term, "term", 15*time.Minute, "how long the lease lives without a renewal")
 	return writes(cmd, f)
 }
@@ -111,7 +111,7 @@ func newLeaseReleaseCommand(e *Env, f *flags) *cobra.Command {
 			return s.acked(ack, "released the lease of %s%s", task, prefixedBy("; for one term only this actor may claim: ", r.To))
 		}),
 	}
-	cmd.Flags().StringVar(&r.Reason, "reason", "", either(releaseReasons()))
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "why the run ends: "+either(releaseReasons()))
 	cmd.Flags().StringVar(&r.To, "to", "", "actor who alone may claim for one lease term")
 	cmd.Flags().StringVar(&r.Note, "note", "", "what the next one should know")
 	return writes(cmd, f)

@@ -48,7 +48,7 @@ one person do so, and says it in every receipt.`,
 	fs.StringVar(&o.admin, "admin", "", "actor who administers the ledger")
 	fs.StringVar(&o.principal, "principal", "", "person answerable for the admin (default: the admin)")
 	fs.StringSliceVar(&o.roles, "roles", []string{string(events.RoleOwner)}, "further roles of the admin: "+either(givenRoles()))
-	fs.StringVar(&o.profile, "profile", "separate", either(profiles()))
+	fs.StringVar(&o.profile, "profile", "separate", "who may judge whose work: "+either(profiles()))
 	fs.StringVar(&o.policy, "policy", "", "file with the policy text")
 	cmd.AddCommand(writes(create, f))
 	return cmd

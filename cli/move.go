@@ -90,7 +90,7 @@ func effectMoves(state protocol.TaskState) []move {
 		name := t.ID + " " + keyWord(e)
 		switch {
 		case e.Ambiguous():
-			if len(e.Intent.Probe) > 0 {
+			if probes(e) {
 				list = append(list, move{"effect.confirmed", "deed effect probe " + name + " --record", []string{"controller", "operator"}})
 			}
 			list = append(list, move{"effect.confirmed", "deed effect settle " + name + " --outcome confirmed|failed --evidence TEXT [--external-id ID]", []string{"owner"}})

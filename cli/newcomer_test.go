@@ -59,9 +59,41 @@ func TestExamplesParse(t *testing.T) {
 			t.Errorf("example of %q does not show it", path)
 		}
 		for line := range strings.SplitSeq(text, "\n") {
+			if len(line) > 100 {
+				t.Errorf("help cuts off: %s", line)
+			}
 			if !strings.HasPrefix(line, "git ") {
 				mustParse(t, line)
 			}
+		}
+	}
+}
+
+// TestHelpKeepsSpelling: help begins the text of a flag with a capital letter,
+// which no value of a closed set may get.
+func TestHelpKeepsSpelling(t *testing.T) {
+	sets := []string{
+		either(actorKinds()), either(givenRoles()), either(profiles()), either(purposes()), either(releaseReasons()), either(effectKinds()),
+		either(settledOutcomes()), either(resolutions()), either(findingSeverities()), either(defectSeverities()), either(events.Roles()),
+	}
+	shown := map[string]bool{}
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		usages := cmd.LocalFlags().FlagUsages()
+		for _, set := range sets {
+			if strings.Contains(usages, "   "+set) { // what divides a flag from its text
+				t.Errorf("%s has a flag whose text begins with %q", cmd.CommandPath(), set)
+			}
+			shown[set] = shown[set] || strings.Contains(usages, set)
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(emptyRoot())
+	for _, set := range sets {
+		if !shown[set] {
+			t.Errorf("no help lists %s", set)
 		}
 	}
 }

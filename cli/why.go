@@ -55,6 +55,9 @@ listed can still be refused for what it says.`,
 				return err
 			}
 			o := whyOptions{o.all, e.Now().UnixNano()}
+			if r := state.Task.Reserved; r != nil && o.now >= r.Until {
+				state.Waiting.Actors = nil // the reservation is over; the log has no event of that
+			}
 			return s.result("why", whyOf(state), func(w *textWriter) { w.why(state, o) })
 		}),
 	}
