@@ -331,5 +331,5 @@ func (c *Client) Renew(ctx context.Context, h ledger.Heartbeat, key signer.Key) 
 
 // Reader opens the ledger's stream for reading.
 func (c *Client) Reader(ctx context.Context) (journal.Reader, error) {
-	return jetstream.OpenReader(ctx, c.conn, jetstream.Config{Ledger: c.cfg.Ledger})
+	return jetstream.OpenReader(ctx, c.conn, jetstream.Config{Ledger: c.cfg.Ledger, API: jetstream.ClientAPI})
 }

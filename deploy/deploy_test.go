@@ -51,6 +51,7 @@ func built(t *testing.T) *server.Options {
 func ofProcess() map[string]string {
 	return map[string]string{
 		"ConfigFile":             "only a file has one",
+		"Accounts":               "compared as text: see TestConfIsWhatTheCodeRuns",
 		"SyncInterval":           "the default until the server starts; SyncAlways, which is compared, makes it idle",
 		"NoSigs":                 "embedded, the process handles signals; on its own, the server does",
 		"NoLog":                  "embedded, a logger is set after the start",
@@ -83,6 +84,9 @@ func describe(users []*server.User) []string {
 	var list []string
 	for _, u := range users {
 		line := fmt.Sprintf("%s/%s", u.Username, u.Password)
+		if u.Account != nil {
+			line += " of " + u.Account.Name
+		}
 		if p := u.Permissions; p != nil {
 			line += fmt.Sprintf(" publish %s subscribe %s responses %v", rights(p.Publish), rights(p.Subscribe), p.Response)
 		}
@@ -120,6 +124,7 @@ func lossy(opts *server.Options) []string {
 	say(opts.NoJetStreamStrict, "strict API checks are off: an unknown setting would be ignored")
 	say(opts.NoAuthUser != "" || len(opts.Users) != 2, "somebody without a password gets in")
 	for _, u := range opts.Users {
+		say(u.Account == nil || (u.Account.Name == embedded.ServiceAccount) != (u.Username == embedded.ServiceUser), u.Username+" is in the wrong account")
 		say(u.Password == "", u.Username+" has no password")
 		say(u.Username != embedded.ServiceUser && mayPublish(u, "deed.main.ev.task.T1"), u.Username+" may publish to event subjects")
 		say(u.Username != embedded.ServiceUser && mayPublish(u, "$JS.API.STREAM.DELETE.DEED_main"), u.Username+" may delete the stream")
@@ -142,6 +147,13 @@ func mayPublish(u *server.User, subject string) bool {
 
 func TestConfIsWhatTheCodeRuns(t *testing.T) {
 	file, code := readConf(t, "nats.conf"), built(t)
+	text, err := os.ReadFile("nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if accounts := embedded.Accounts("main", "$DEED_NATS_SERVICE_PASSWORD", "$DEED_NATS_CLIENT_PASSWORD"); !strings.HasSuffix(string(text), accounts) {
+		t.Errorf("nats.conf does not end with the accounts that the code runs:\n%s", accounts)
+	}
 	for _, d := range differences(file, code) {
 		t.Error(d)
 	}
@@ -189,11 +201,12 @@ func TestConfChecksSeeEachLoss(t *testing.T) {
 		{"max_payload: 1MB", "max_payload: 4KB"},
 		{"max_payload: 1MB", "max_payload: 1MB\nhttp: \"127.0.0.1:8222\""},
 		{"max_payload: 1MB", "max_payload: 1MB\nleafnodes { port: 7422 }"},
-		{`"deed.main.v1.>"`, `"deed.>"`},
-		{`"deed.main.v1.>"`, `"deed.main.*.task.T1"`},
-		{`"$SRV.>"`, `"$SRV.>", "$JS.API.>"`},
-		{"password: $DEED_NATS_CLIENT_PASSWORD\n", ""},
-		{"user: client\n", "user: client2\n      permissions { publish: \">\" }\n    }\n    {\n      user: client\n"},
+		{"allow: [\n              \"deed.main.v1.>\"", "allow: [\n              \"deed.>\""},
+		{"allow: [\n              \"deed.main.v1.>\"", "allow: [\n              \"deed.main.*.task.T1\""},
+		{"allow: [\n", "allow: [\n              \"$JS.API.>\"\n"},
+		{"        password: $DEED_NATS_CLIENT_PASSWORD\n", ""},
+		{"user: client\n", "user: client2\n        permissions { publish: \">\" }\n      }\n      {\n        user: client\n"},
+		{"users: [ { user: service,", "users: [ { user: third, password: \"0123456789abcdef0123456789abcdef\" }, { user: service,"},
 	} {
 		opts := readConf(t, edit(t, string(text), c))
 		if len(lossy(opts)) == 0 {
@@ -209,7 +222,7 @@ func TestConfChecksSeeEachLoss(t *testing.T) {
 		{"max_payload: 1MB", "max_payload: 8MB"},
 		{"max_payload: 1MB", "max_payload: 1MB\nmax_connections: 10"},
 		{`subscribe { allow: ["_INBOX.>"] }`, `subscribe { allow: [">"] }`},
-		{`"$SRV.>"`, `"$SRV.PING"`},
+		{"              \"$SRV.>\"\n", "              \"$SRV.PING\"\n"},
 		{sync, sync + "\n  max_file_store: 1GB"},
 	} {
 		if len(differences(readConf(t, edit(t, string(text), c)), built(t))) == 0 {

@@ -25,7 +25,7 @@ func arrows() []arrow {
 		{"boundary", nil, "which paths may change is a question about strings: a leaf for rules and disk alike"},
 		{"journal", []string{"events"}, "the contract of keeping needs the shape and position of an event, nothing of its meaning"},
 		{"journal/jetstream", []string{"journal", "events"}, "one adapter of the contract, named by its technology"},
-		{"journal/jetstream/embedded", []string{"journal"},
+		{"journal/jetstream/embedded", []string{"journal", "journal/jetstream"},
 			"runs a NATS server on one folder; it knows the ledger's name and nothing of its events"},
 		{"journal/journaltest", []string{"journal", "events"}, "the suite runs against the contract and knows no adapter"},
 		{"evidence", []string{"events", "signer", "journal"}, "that it is unchanged is proven without asking what it means"},

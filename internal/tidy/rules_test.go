@@ -65,7 +65,7 @@ func arrowSamples() []sample {
 		{"arrows", "journal/a.go", source("journal", "", ours("journal/jetstream")), 1},
 		{"arrows", "journal/a.go", source("journal", "", ours("evidence")), 1},
 		{"arrows", "journal/jetstream/a.go", source("jetstream", "", ours("ledger")), 1},
-		{"arrows", "journal/jetstream/embedded/a.go", source("embedded", "", ours("journal/jetstream")), 1},
+		{"arrows", "journal/jetstream/embedded/a.go", source("embedded", "", ours("events")), 1},
 		{"arrows", "projections/a.go", source("projections", "", ours("schemas")), 1},
 		{"arrows", "projections/a.go", source("projections", "", ours("signer")), 1},
 		{"arrows", "ledger/a.go", source("ledger", "", ours("journal/jetstream")), 1},

@@ -15,12 +15,30 @@ import (
 // a server reads the whole window back before it is ready after a start.
 const DuplicatesDefault = time.Second
 
+// The prefixes of JetStream's own requests: in the account of the stream, and
+// for clients of the embedded server, which live in another account.
+const (
+	DefaultAPI = "$JS.API"
+	ClientAPI  = "DEED.API"
+)
+
+// api returns the prefix of requests.
+func (c Config) api() string {
+	if c.API == "" {
+		return DefaultAPI
+	}
+	return c.API
+}
+
 // Config says which stream holds a ledger and how it is set up.
 type Config struct {
 	// Ledger is the ledger's name.
 	Ledger string
 	// Replicas is the number of servers that keep a copy: 1, 3 or 5; 0 is 1.
 	Replicas int
+	// API is the prefix under which the connection's account has JetStream:
+	// DefaultAPI if empty, ClientAPI for a client of the embedded server.
+	API string
 	// Duplicates is how long the stream remembers message ids, 100 ms to 2
 	// minutes; 0 is DuplicatesDefault.
 	Duplicates time.Duration

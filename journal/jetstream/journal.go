@@ -69,7 +69,7 @@ func newJournal(nc *nats.Conn, c Config) (*Journal, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	r, err := newReader(nc, c.Ledger)
+	r, err := newReader(nc, c)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ func missing(err error) error {
 type Reader struct {
 	nc     *nats.Conn
 	js     natsjs.JetStream
+	api    string // prefix of JetStream's requests
 	ledger string
 	stream string
 
@@ -54,7 +55,7 @@ func OpenReader(ctx context.Context, nc *nats.Conn, c Config) (*Reader, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	r, err := newReader(nc, c.Ledger)
+	r, err := newReader(nc, c)
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
@@ -64,8 +65,8 @@ func OpenReader(ctx context.Context, nc *nats.Conn, c Config) (*Reader, error) {
 	return r, nil
 }
 
-func newReader(nc *nats.Conn, ledger string) (*Reader, error) {
-	js, err := natsjs.New(nc)
+func newReader(nc *nats.Conn, c Config) (*Reader, error) {
+	js, err := natsjs.NewWithAPIPrefix(nc, c.api())
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +74,9 @@ func newReader(nc *nats.Conn, ledger string) (*Reader, error) {
 	return &Reader{
 		nc:     nc,
 		js:     js,
-		ledger: ledger,
-		stream: journal.StreamName(ledger),
+		api:    c.api(),
+		ledger: c.Ledger,
+		stream: journal.StreamName(c.Ledger),
 		life:   life,
 		end:    end,
 	}, nil
@@ -127,7 +129,7 @@ func (r *Reader) get(ctx context.Context, at events.Position) (journal.Record, e
 		} `json:"message"`
 	}
 	request := fmt.Appendf(nil, `{"seq":%d}`, at)
-	if err := r.ask(ctx, "$JS.API.STREAM.MSG.GET."+r.stream, request, &answer); err != nil {
+	if err := r.ask(ctx, r.api+".STREAM.MSG.GET."+r.stream, request, &answer); err != nil {
 		return journal.Record{}, err
 	}
 	if answer.Error != nil {
@@ -169,7 +171,7 @@ type streamInfo struct {
 
 func (r *Reader) info(ctx context.Context) (*streamInfo, error) {
 	var info streamInfo
-	if err := r.ask(ctx, "$JS.API.STREAM.INFO."+r.stream, nil, &info); err != nil {
+	if err := r.ask(ctx, r.api+".STREAM.INFO."+r.stream, nil, &info); err != nil {
 		return nil, err
 	}
 	if info.Error != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/deedledger/deed/internal/natstest"
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/journal/jetstream"
+	"github.com/deedledger/deed/journal/jetstream/embedded"
 	"github.com/deedledger/deed/journal/journaltest"
 )
 
@@ -94,7 +96,7 @@ func TestClientIsDenied(t *testing.T) {
 func TestClientReads(t *testing.T) {
 	client, _, _ := newClient(t)
 	ctx := natstest.Within(t)
-	r, err := jetstream.OpenReader(ctx, client.nc, jetstream.Config{Ledger: natstest.Ledger})
+	r, err := jetstream.OpenReader(ctx, client.nc, jetstream.Config{Ledger: natstest.Ledger, API: jetstream.ClientAPI})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func TestClientHearsNoAcknowledgement(t *testing.T) {
 // not take such a delivery for a request to itself or for a message to store.
 func TestClientCannotActThroughAConsumer(t *testing.T) {
 	client, service, j := newClient(t)
-	js, err := natsjs.New(client.nc)
+	js, err := natsjs.NewWithAPIPrefix(client.nc, jetstream.ClientAPI)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +214,37 @@ func TestClientCannotActThroughAConsumer(t *testing.T) {
 			wantUnharmed(ctx, t, j, target)
 		}
 	}
+}
+
+// TestClientRepliesReachNobody: a server checks no right on the subject that an
+// answer goes to. A client that names an event subject, or a request of
+// JetStream, as the place for its answer must not have it stored or obeyed.
+func TestClientRepliesReachNobody(t *testing.T) {
+	client, service, j := newClient(t)
+	ctx := natstest.Within(t)
+	if _, err := service.Subscribe("deed.test.v1.>", func(m *nats.Msg) { _ = m.Respond([]byte("{}")) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var asked int
+	for _, subject := range embedded.ClientPermissions(natstest.Ledger).Publish.Allow {
+		subject = strings.Replace(subject, ">", "x.y", 1)
+		for _, reply := range []string{"deed.test.ev.registry", "deed.test.ev.task.A-1", "$JS.API.STREAM.PURGE.DEED_test", "$JS.API.STREAM.DELETE.DEED_test", "_SERVICE.x"} {
+			for _, body := range []string{"", "{}", `{"seq":1}`} {
+				if err := client.nc.PublishRequest(subject, reply, []byte(body)); err != nil {
+					t.Fatal(err)
+				}
+				asked++
+			}
+		}
+	}
+	// An answer of the service that was asked last says that all were handled.
+	if _, err := client.nc.RequestWithContext(ctx, "deed.test.v1.last", nil); err != nil {
+		t.Fatal(err)
+	}
+	wantUnharmed(ctx, t, j, fmt.Sprintf("%d answers to subjects of the service", asked))
 }
 
 func wantUnharmed(ctx context.Context, t *testing.T, j *jetstream.Journal, what string) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -50,8 +51,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Validate returns journal.ErrRefused for what cannot be run. It never names a
-// password.
+// Validate returns journal.ErrRefused for what cannot be run: passwords are of
+// digits, a to z and -, so that no configuration text can be in them. It never names one.
 func (c Config) Validate() error {
 	if err := journal.CheckLedger(c.Ledger); err != nil {
 		return err
@@ -64,6 +65,11 @@ func (c Config) Validate() error {
 	}
 	if len(c.ServicePassword) < MinPasswordBytes || len(c.ClientPassword) < MinPasswordBytes {
 		return fmt.Errorf("%w: a password is shorter than %d bytes", journal.ErrRefused, MinPasswordBytes)
+	}
+	for _, p := range []string{c.ServicePassword, c.ClientPassword} {
+		if strings.Trim(p, "0123456789abcdefghijklmnopqrstuvwxyz-") != "" {
+			return fmt.Errorf("%w: a password has other characters than digits, a to z and -", journal.ErrRefused)
+		}
 	}
 	if subtle.ConstantTimeCompare([]byte(c.ServicePassword), []byte(c.ClientPassword)) == 1 {
 		return fmt.Errorf("%w: both users have the same password", journal.ErrRefused)
@@ -96,42 +102,18 @@ func (c Config) listen() (host string, port int, err error) {
 // Options returns the server's settings. c must be valid.
 func (c Config) Options() *server.Options {
 	host, port, _ := c.listen()
-	return &server.Options{
-		ServerName: "deed",
-		Host:       host,
-		Port:       port,
-		DontListen: c.Listen == "",
-		JetStream:  true,
-		StoreDir:   c.StoreDir,
-		SyncAlways: !c.Lazy,
-		MaxPayload: MaxPayloadBytes,
-		// The process has its own handling of signals.
-		NoSigs: true,
-		// Nothing is logged before the logger is set.
-		NoLog:                  true,
-		DisableJetStreamBanner: true,
-		Users: []*server.User{
-			{Username: ServiceUser, Password: c.ServicePassword},
-			{Username: ClientUser, Password: c.ClientPassword, Permissions: ClientPermissions(c.Ledger)},
-		},
+	o := new(server.Options)
+	// Exports and imports of accounts can be set by configuration text only.
+	if err := o.ProcessConfigString(c.accounts()); err != nil {
+		panic(fmt.Sprintf("embedded: accounts of a valid config: %v", err))
 	}
-}
-
-// ClientPermissions returns what a client may do: ask the service, find it, and
-// read the ledger's stream with consumers of its own and by position.
-func ClientPermissions(ledger string) *server.Permissions {
-	stream := journal.StreamName(ledger)
-	return &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{
-			"deed." + ledger + ".v1.>",
-			"$SRV.>",
-			"$JS.API.STREAM.INFO." + stream,
-			"$JS.API.STREAM.MSG.GET." + stream,
-			"$JS.API.CONSUMER.CREATE." + stream + ".>",
-			"$JS.API.CONSUMER.INFO." + stream + ".>",
-			"$JS.API.CONSUMER.MSG.NEXT." + stream + ".>",
-			"$JS.API.CONSUMER.DELETE." + stream + ".>",
-		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
-	}
+	o.ServerName = "deed"
+	o.Host, o.Port, o.DontListen = host, port, c.Listen == ""
+	o.JetStream, o.StoreDir, o.SyncAlways = true, c.StoreDir, !c.Lazy
+	o.MaxPayload = MaxPayloadBytes
+	// The process has its own handling of signals.
+	o.NoSigs = true
+	// Nothing is logged before the logger is set.
+	o.NoLog, o.DisableJetStreamBanner = true, true
+	return o
 }
