@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -25,6 +26,10 @@ import (
 // headEvery is how many events lie between two retained heads; the newest
 // head is retained when the service stops, too.
 const headEvery = 32
+
+// maxUnkept is how far history may be ahead of the newest retained head after
+// a crash: headEvery, and the writer's largest group.
+const maxUnkept = headEvery + 128
 
 // Options are what a local service needs. Every field is required unless it
 // says so.
@@ -52,7 +57,9 @@ type Local struct {
 	writer  *ledger.Writer
 	service *Service
 	once    sync.Once
-	last    []byte // newest signed head; touched by the writer goroutine, then by Close
+
+	mu   sync.Mutex // guards appends to heads, and last
+	last []byte     // newest signed head
 }
 
 // Create makes a ledger in a folder that has none: the service's key and
@@ -98,7 +105,11 @@ func Create(ctx context.Context, o Options, name string, genesis func(service si
 
 // found writes the genesis event to a new stream.
 func found(ctx context.Context, f Folder, o Options, genesis events.Event) (err error) {
-	server, conn, err := start(f, o, "")
+	c, err := config(f, o)
+	if err != nil {
+		return err
+	}
+	server, conn, err := start(c)
 	if err != nil {
 		return err
 	}
@@ -111,20 +122,26 @@ func found(ctx context.Context, f Folder, o Options, genesis events.Event) (err 
 	return ledger.Create(ctx, j, genesis, o.Now())
 }
 
-// start runs the folder's embedded server and connects to it.
-func start(f Folder, o Options, listen string) (*embedded.Server, *nats.Conn, error) {
+// config returns the settings of the folder's embedded server, which does not
+// listen.
+func config(f Folder, o Options) (embedded.Config, error) {
 	c, err := f.Credential()
 	if err != nil {
-		return nil, nil, err
+		return embedded.Config{}, err
 	}
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(o.Random, secret); err != nil {
-		return nil, nil, fmt.Errorf("start server: %w", err)
+		return embedded.Config{}, fmt.Errorf("start server: %w", err)
 	}
-	server, err := embedded.Start(embedded.Config{
-		Ledger: f.Ledger, StoreDir: f.StoreDir(), Listen: listen, Log: o.Log,
+	return embedded.Config{
+		Ledger: f.Ledger, StoreDir: f.StoreDir(), Log: o.Log,
 		ServicePassword: hex.EncodeToString(secret), ClientPassword: c.Password,
-	})
+	}, nil
+}
+
+// start runs an embedded server and connects to it.
+func start(c embedded.Config) (*embedded.Server, *nats.Conn, error) {
+	server, err := embedded.Start(c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("start server: %w", err)
 	}
@@ -137,7 +154,8 @@ func start(f Folder, o Options, listen string) (*embedded.Server, *nats.Conn, er
 
 // Run starts the service of the ledger in a folder. It verifies the whole
 // history first. Errors: ErrNoLedger, ErrOtherLedger, embedded.ErrInUse for a
-// second instance, a corrupt [*ledger.Refusal] for damaged history.
+// second instance, a corrupt [*ledger.Refusal] for history that is damaged or
+// gone, or of which too few heads are kept.
 func Run(ctx context.Context, o Options) (*Local, error) {
 	f, err := OpenFolder(o.Dir)
 	if err != nil {
@@ -163,12 +181,22 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("read ledger.json: %w", err)
 	}
-	if l.nats, l.conn, err = start(f, o, o.Listen); err != nil {
+	if err := hasStore(f); errors.Is(err, fs.ErrNotExist) {
+		return damage("stream", "the folder's store is missing")
+	} else if err != nil {
+		return err
+	}
+	c, err := config(f, o)
+	if err != nil {
+		return err
+	}
+	c.Listen = o.Listen
+	if l.nats, l.conn, err = start(c); err != nil {
 		return err
 	}
 	if l.journal, err = jetstream.Open(ctx, l.conn, jetstream.Config{Ledger: f.Ledger}); err != nil {
 		if errors.Is(err, journal.ErrNotFound) {
-			return fmt.Errorf("%w: the folder's stream is missing", ErrNoLedger)
+			return damage("stream", "the folder's stream is missing")
 		}
 		return err
 	}
@@ -177,6 +205,10 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 	}
 	retained, err := l.retained(identity, key.Public())
 	if err != nil {
+		return err
+	}
+	// Before the writer, which may keep a head as soon as it runs.
+	if err := l.checkKept(ctx); err != nil {
 		return err
 	}
 	l.writer, err = ledger.Open(ctx, ledger.Config{
@@ -190,6 +222,9 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if err := l.checkIdentity(); err != nil {
+		return err
+	}
+	if err := l.catchUp(); err != nil {
 		return err
 	}
 	if l.service, err = StartService(l.conn, l.writer, f.Ledger, o.Version); err != nil {
@@ -212,8 +247,73 @@ func (l *Local) retained(identity events.Hash, public signer.PublicKey) ([]evide
 	return heads, err
 }
 
+// checkKept refuses a history of which the newest retained head covers too
+// little: the service keeps one before it acknowledges, so heads were removed.
+func (l *Local) checkKept(ctx context.Context) error {
+	last, err := l.journal.Last(ctx)
+	if errors.Is(err, journal.ErrCorrupt) {
+		return nil // the writer names the damage
+	}
+	if err != nil {
+		return err
+	}
+	kept := l.heads.Last().Size
+	if uint64(last) <= kept+maxUnkept {
+		return nil
+	}
+	return damage("retained-head", fmt.Sprintf("the kept heads are missing: history has %d events and the newest kept head covers %d; "+
+		"history may have been replaced: compare with a head that a client remembers", last, kept))
+}
+
+// damage is the refusal of a folder that lacks what it had.
+func damage(rule, text string) *ledger.Refusal {
+	return &ledger.Refusal{Class: ledger.Corrupt, Code: ledger.CodeDamage, Rule: rule, Text: text}
+}
+
+// catchUp keeps the head that a crash came before, so that one crash after
+// another never adds up to more than maxUnkept. What a killed service wrote may
+// not be on the disk yet: a head must not outlive its events.
+func (l *Local) catchUp() error {
+	text, _, err := l.writer.Head(0)
+	if err != nil {
+		return err
+	}
+	var size uint64
+	l.writer.View(func(b *ledger.Book) { size = b.Tree.Size() })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if size/headEvery == l.heads.Last().Size/headEvery {
+		return nil
+	}
+	if err := syncStore(l.Folder.StoreDir()); err != nil {
+		return fmt.Errorf("sync store: %w", err)
+	}
+	if err := l.heads.Append(text); err != nil && !errors.Is(err, evidence.ErrRollback) { // the writer was faster
+		return err
+	}
+	return nil
+}
+
+// syncStore makes every file of a store durable.
+func syncStore(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the server replaced it, and syncs what it writes
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if err := syncDir(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
 // retain keeps a head of every headEvery events, and remembers the newest.
 func (l *Local) retain(head evidence.Head, text []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.last = text
 	if head.Size/headEvery == l.heads.Last().Size/headEvery {
 		return nil

@@ -126,6 +126,16 @@ func TestSecondInstance(t *testing.T) {
 	}
 }
 
+// wantDamage demands that an error is the refusal of damage by a rule, and no
+// advice to create a ledger.
+func wantDamage(t *testing.T, what string, err error, rule string) {
+	t.Helper()
+	r, ok := errors.AsType[*ledger.Refusal](err)
+	if !ok || r.Class != ledger.Corrupt || r.Code != ledger.CodeDamage || r.Rule != rule || errors.Is(err, server.ErrNoLedger) {
+		t.Errorf("%s: %v, want damage by %s", what, err, rule)
+	}
+}
+
 func TestMissingLedger(t *testing.T) {
 	empty := t.TempDir()
 	whole := servicetest.New(t).Folder.Dir
@@ -140,14 +150,17 @@ func TestMissingLedger(t *testing.T) {
 	for name, dir := range map[string]string{
 		"empty folder": empty, "no folder": filepath.Join(empty, "none"), "no store": noStore, "no stream": noStream, "no ledger.json": noJSON,
 	} {
-		if err := runs(t, dir); !errors.Is(err, server.ErrNoLedger) {
+		err := runs(t, dir)
+		if dir == noStore || dir == noStream { // ledger.json says that there was one
+			wantDamage(t, "run on "+name, err, "stream")
+		} else if !errors.Is(err, server.ErrNoLedger) {
 			t.Errorf("run on %s: %v, want ErrNoLedger", name, err)
 		}
 		if name == "empty folder" || name == "no folder" {
 			continue
 		}
 		// What is left is not taken for a place to begin anew.
-		_, err := server.Create(servicetest.Within(t), servicetest.Options(dir), "acme", nil)
+		_, err = server.Create(servicetest.Within(t), servicetest.Options(dir), "acme", nil)
 		if !errors.Is(err, server.ErrLedgerExists) {
 			t.Errorf("create on %s: %v, want ErrLedgerExists", name, err)
 		}
@@ -216,9 +229,6 @@ func TestOtherLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, server.ErrOtherLedger},
-		"another name in ledger.json": {func(dir string) {
-			rewrite(t, dir, func(f *server.Folder) { f.Ledger = "another" })
-		}, server.ErrNoLedger},
 	} {
 		dir := filepath.Join(t.TempDir(), "ledger")
 		copyDir(t, l.Folder.Dir, dir)
@@ -226,6 +236,36 @@ func TestOtherLedger(t *testing.T) {
 		if err := runs(t, dir); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
+		if in, err := (server.Folder{Dir: dir}).InUse(); err != nil || in {
+			t.Errorf("%s: folder is in use %t after the refusal, %v", name, in, err)
+		}
+	}
+}
+
+// TestLostStream: a folder whose ledger.json names a stream that is not in its
+// store has lost it; there is nothing to create.
+func TestLostStream(t *testing.T) {
+	l := servicetest.New(t)
+	for name, change := range map[string]func(dir string){
+		"another name in ledger.json": func(dir string) { rewrite(t, dir, func(f *server.Folder) { f.Ledger = "another" }) },
+		"no meta.inf": func(dir string) {
+			found, err := filepath.Glob(filepath.Join(dir, "store", "jetstream", "*", "streams", "*", "meta.inf"))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %v, %v", found, err)
+			}
+			if err := os.Remove(found[0]); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		copyDir(t, l.Folder.Dir, dir)
+		change(dir)
+		_, err := server.OpenReader(servicetest.Within(t), servicetest.Options(dir))
+		if _, code := refusal(err); code != ledger.CodeDamage || !errors.Is(err, server.ErrNoLedger) {
+			t.Errorf("%s: read: %v, want damage and ErrNoLedger", name, err)
+		}
+		wantDamage(t, name, runs(t, dir), "stream")
 		if in, err := (server.Folder{Dir: dir}).InUse(); err != nil || in {
 			t.Errorf("%s: folder is in use %t after the refusal, %v", name, in, err)
 		}
@@ -354,6 +394,61 @@ func TestDamagedHeads(t *testing.T) {
 	}
 	if err := runs(t, l.Folder.Dir); err != nil {
 		t.Errorf("run after a head cut short: %v", err)
+	}
+}
+
+// TestHeadsMissing: a history that is longer than what a crash can leave without a
+// head had heads, and does not run when they are gone.
+func TestHeadsMissing(t *testing.T) {
+	l := servicetest.New(t)
+	first := l.Run(t)
+	c, task := servicetest.Dial(t, l.Config(t, first.URL(), "")), chain(t, l, "TASK-1")
+	appendAll(t, c, task, 159) // 160 events with the genesis
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	limit := filepath.Join(t.TempDir(), "limit")
+	copyDir(t, l.Folder.Dir, limit)
+	second := l.Run(t)
+	appendAll(t, servicetest.Dial(t, l.Config(t, second.URL(), "")), task, 1)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(l.Folder.HeadsPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := func(dir string) string { return filepath.Join(dir, "heads") }
+	for name, change := range map[string]func(dir string) error{
+		"removed": func(dir string) error { return os.Remove(heads(dir)) },
+		"emptied": func(dir string) error { return os.Truncate(heads(dir), 0) },
+		"torn":    func(dir string) error { return os.Truncate(heads(dir), 20) },
+	} {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		copyDir(t, l.Folder.Dir, dir)
+		if err := change(dir); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the refusal does not heal what it found
+			wantDamage(t, "heads "+name, runs(t, dir), "retained-head")
+		}
+	}
+
+	// A crash leaves that much, at most. The next start keeps a head of it.
+	if err := os.Remove(heads(limit)); err != nil {
+		t.Fatal(err)
+	}
+	if err := runs(t, limit); err != nil {
+		t.Errorf("run on 160 events without a head: %v", err)
+	}
+	if kept, err := os.ReadFile(heads(limit)); err != nil || !strings.Contains(string(kept), "\n160\n") {
+		t.Errorf("the start kept %q, %v, want a head of 160 events", kept, err)
+	}
+	if err := runs(t, l.Folder.Dir); err != nil {
+		t.Errorf("run with all heads: %v", err)
+	}
+	if kept, err := os.ReadFile(l.Folder.HeadsPath()); err != nil || string(kept) != string(whole) {
+		t.Errorf("a start without events changed the heads, %v", err)
 	}
 }
 

@@ -1,8 +1,14 @@
 package server_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,11 +17,14 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/internal/natstest"
+	"github.com/deedledger/deed/internal/servicetest"
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/journal/jetstream/embedded"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/server"
 	"github.com/deedledger/deed/signer"
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 )
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -126,6 +135,125 @@ func TestReaderNeedsALedger(t *testing.T) {
 		t.Errorf("the store was made: %v", err)
 	}
 	wantInUse(t, o.Dir, false)
+}
+
+// digest returns the digest of every file below a folder.
+func digest(t *testing.T, dir string) map[string][32]byte {
+	t.Helper()
+	out := map[string][32]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		out[path] = sha256.Sum256(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestReaderChangesNothing: a block with a flipped bit and no index is what a
+// server cuts off when it starts. An audit must not be what destroys it.
+func TestReaderChangesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	l := servicetest.New(t)
+	local := l.Run(t)
+	appendAll(t, servicetest.Dial(t, l.Config(t, local.URL(), "")), chain(t, l, "TASK-1"), 5)
+	if err := local.Close(); err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := filepath.Glob(filepath.Join(l.Folder.StoreDir(), "jetstream", "*", "streams", "*", "msgs", "1.blk"))
+	if err != nil || len(blocks) != 1 {
+		t.Fatalf("found %v, %v", blocks, err)
+	}
+	text, err := os.ReadFile(blocks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := errors.Join(os.WriteFile(blocks[0], text, 0o600), os.Remove(filepath.Join(filepath.Dir(blocks[0]), "index.db"))); err != nil {
+		t.Fatal(err)
+	}
+	before := digest(t, l.Folder.Dir)
+	var faults []string
+	for range 2 {
+		ctx := servicetest.Within(t)
+		r, err := server.OpenReader(ctx, servicetest.Options(l.Folder.Dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(l.Folder.HeadsPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := l.Folder.ServiceKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads, _, err := evidence.ReadHeadLog(bytes.NewReader(kept), l.Folder.Ledger, l.Identity(t), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, audit, err := ledger.Verify(ctx, r, l.Folder.Ledger, heads, 0)
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if audit.Fault == nil {
+			t.Fatal("the audit finds no fault")
+		}
+		faults = append(faults, fmt.Sprintf("%+v", *audit.Fault))
+		if after := digest(t, l.Folder.Dir); !maps.Equal(before, after) {
+			t.Error("reading changed the folder")
+		}
+	}
+	if faults[0] != faults[1] {
+		t.Errorf("first fault %s, then %s", faults[0], faults[1])
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "deed-read-*")); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestReaderTakesFilesOnly: what leads out of the store is not read.
+func TestReaderTakesFilesOnly(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for name, put := range map[string]func(path string) error{
+		"link to a file":   func(path string) error { return os.Symlink("/etc/hostname", path) },
+		"link to a folder": func(path string) error { return os.Symlink("jetstream", path) },
+		"broken link":      func(path string) error { return os.Symlink("nowhere", path) },
+		"pipe":             func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		ctx, o := natstest.Within(t), newFolder(t)
+		odd := filepath.Join(o.Dir, "store", "jetstream", "odd")
+		if err := put(odd); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.OpenReader(ctx, o); !errors.Is(err, journal.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+		wantInUse(t, o.Dir, false)
+	}
+	o := newFolder(t)
+	lock := filepath.Join(o.Dir, "store", "server.lock")
+	if err := errors.Join(os.Remove(lock), os.Symlink("other", lock)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.OpenReader(natstest.Within(t), o); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("lock is a link: %v, want ELOOP", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := server.OpenReader(ended, newFolder(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "deed-read-*")); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
 }
 
 // TestInUseDisturbsNobody: looking does not keep a service from starting.
