@@ -34,6 +34,13 @@ func dial(t *testing.T, s *embedded.Server, c embedded.Config) *nats.Conn {
 	return nc
 }
 
+// ofClient returns the settings for a connection as the client user.
+func ofClient() jetstream.Config {
+	c := natstest.Settings()
+	c.API = jetstream.ClientAPI
+	return c
+}
+
 // TestFollowOutlivesTheServer restarts the server, on the same address, under a
 // client that follows.
 func TestFollowOutlivesTheServer(t *testing.T) {
@@ -47,7 +54,7 @@ func TestFollowOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := journaltest.Fill(t, j, 3)
-	reader, err := jetstream.OpenReader(ctx, dial(t, server, config), natstest.Settings())
+	reader, err := jetstream.OpenReader(ctx, dial(t, server, config), ofClient())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +125,7 @@ func TestServerAway(t *testing.T) {
 	}
 	e := journaltest.Fill(t, j, 3)
 	remote := dial(t, server, config)
-	reader, err := jetstream.OpenReader(ctx, remote, natstest.Settings())
+	reader, err := jetstream.OpenReader(ctx, remote, ofClient())
 	if err != nil {
 		t.Fatal(err)
 	}
