@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/journal/journaltest"
 	"github.com/deedledger/deed/ledger"
@@ -391,4 +392,38 @@ func TestRollback(t *testing.T) {
 	if err := ledger.Create(t.Context(), fork, h.Genesis(), h.Clock.Now()); !errors.Is(err, ledger.ErrExists) {
 		t.Errorf("creating twice: %v, want ErrExists", err)
 	}
+}
+
+// TestHeadsCannotBeKept: an event that no kept head covers is unknown to its
+// author, and nothing is ordered after it until the service starts again.
+func TestHeadsCannotBeKept(t *testing.T) {
+	j := memory(t, "acme")
+	h := ledgertest.Found(t, "acme", j)
+	h.Play(ledgertest.Start("TASK-1"))
+	before := h.Last()
+	cfg := h.Config(prefix(t, h.Records(), int(before)))
+	full := errors.New("disk full")
+	cfg.Retain = func(evidence.Head, []byte) error { return full }
+	w, err := ledger.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	say := func(text string) error {
+		var e events.Event
+		w.View(func(b *ledger.Book) { e = h.Sign(b.State, "TASK-1", ledgertest.Auditor, finding(text)) })
+		_, err := w.Submit(t.Context(), ledger.Request{Export: e.Export()})
+		return err
+	}
+	if r := ledger.AsRefusal(say("first")); r.Class != ledger.Unknown {
+		t.Errorf("the event without a kept head: %v, want unknown", r)
+	}
+	if r := ledger.AsRefusal(say("second")); r.Class != ledger.Corrupt || r.Rule != "retained-head" {
+		t.Errorf("the event after it: %v, want the writer stopped by retained-head", r)
+	}
+	w.View(func(b *ledger.Book) {
+		if b.State.Position != before+1 {
+			t.Errorf("position %d, want %d", b.State.Position, before+1)
+		}
+	})
 }

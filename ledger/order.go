@@ -35,7 +35,7 @@ func (w *Writer) group(first *pending) {
 	for i, p := range group {
 		a := answers[i]
 		if a.err == nil && err != nil {
-			a = answer{err: unknown(err.Error())}
+			a = answer{err: unknown("no head covers it: " + err.Error())}
 		}
 		if a.err == nil {
 			a.ack.Head = string(head)
@@ -171,7 +171,8 @@ func (w *Writer) seal() ([]byte, error) {
 	}
 	if w.cfg.Retain != nil {
 		if err := w.cfg.Retain(head, text); err != nil {
-			return nil, fmt.Errorf("retain head: %w", err)
+			// Whatever is ordered from here on would have no kept head.
+			return nil, w.halt(damage("retained-head", "heads can no longer be kept, restart when the disk is well: %v", err))
 		}
 	}
 	return text, nil
