@@ -107,6 +107,9 @@ func (s *session) watch(ctx context.Context, o watching) error {
 	}
 	w.since = w.tip
 	if o.since >= 0 {
+		if events.Position(o.since) > w.tip {
+			return fmt.Errorf("%w: --since %d lies after the ledger's last position %d", errUsage, o.since, w.tip)
+		}
 		w.since = events.Position(o.since)
 	}
 	for {
