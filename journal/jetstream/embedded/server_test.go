@@ -240,8 +240,14 @@ func TestOptions(t *testing.T) {
 	c.Lazy = false
 	o := c.Options()
 	if !o.SyncAlways || !o.JetStream || !o.NoSigs || !o.DontListen || o.NoAuthUser != "" || o.HTTPPort != 0 || o.ProfPort != 0 ||
-		o.Cluster.Port != 0 || o.StoreDir != c.StoreDir || len(o.Users) != 2 || o.Users[0].Permissions != nil || o.Users[1].Permissions == nil {
+		o.Cluster.Port != 0 || o.StoreDir != c.StoreDir || len(o.Users) != 2 {
 		t.Errorf("options %+v", o)
+	}
+	for _, u := range o.Users { // in no order
+		service := u.Username == embedded.ServiceUser
+		if service != (u.Permissions == nil) || service != (u.Account.Name == embedded.ServiceAccount) {
+			t.Errorf("user %s of account %s has permissions %+v", u.Username, u.Account.Name, u.Permissions)
+		}
 	}
 	c.Lazy, c.Listen = true, "[::1]:4333"
 	if o := c.Options(); o.SyncAlways || o.DontListen || o.Host != "::1" || o.Port != 4333 {
