@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupAttributes put the command into a new group. There is no parent-death signal here;
+// groupAttributes put the command into a new session and group. There is no parent-death signal here;
 // the leash alone ends the group when this process dies.
-func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // awaitExit returns when the child has exited and leaves it unreaped.
 func awaitExit(pid int) {
