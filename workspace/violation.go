@@ -75,10 +75,10 @@ var (
 // goes. A target that does not exist resolves to its name.
 func followLink(link string, links LinkReader) (string, error) {
 	at := []string{}
-	todo := strings.Split(link, "/")
-	for hops := 0; len(todo) > 0; {
-		segment := todo[0]
-		todo = todo[1:]
+	rest := strings.Split(link, "/")
+	for hops := 0; len(rest) > 0; {
+		segment := rest[0]
+		rest = rest[1:]
 		switch segment {
 		case "", ".":
 			continue
@@ -103,7 +103,7 @@ func followLink(link string, links LinkReader) (string, error) {
 			return "", errLinkLoop
 		}
 		hops++
-		todo = append(strings.Split(target, "/"), todo...)
+		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return strings.Join(at, "/"), nil
 }
