@@ -57,17 +57,8 @@ func (s *session) beat(ctx context.Context, task string, fence uint64, term time
 }
 
 // renew sends one heartbeat. Its number is the time, so that the numbers of
-// the processes that share a lease rise together; one that another process
-// overtook is refused, and sent once more with a new number.
+// the processes that share a lease rise together.
 func (s *session) renew(ctx context.Context, task string, fence uint64, limit time.Duration) error {
-	err := s.renewOnce(ctx, task, fence, limit)
-	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeFence {
-		err = s.renewOnce(ctx, task, fence, limit)
-	}
-	return err
-}
-
-func (s *session) renewOnce(ctx context.Context, task string, fence uint64, limit time.Duration) error {
 	key, err := s.signingKey()
 	if err != nil {
 		return err

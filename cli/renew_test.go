@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/deedledger/deed/cli"
 )
@@ -61,4 +62,29 @@ func TestRenewUntilLost(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	s.cmd("impl-a", "lease", "renew", task).exits(4)
+}
+
+// TestRenewTogether lets processes of one lease renew it at once, half of
+// them with a clock that is an hour behind: nobody loses the lease.
+func TestRenewTogether(t *testing.T) {
+	s := newStage(t)
+	s.work("impl-a")
+	ctx := t.Context()
+	var codes [8]int
+	var runs []func()
+	for i := range codes {
+		runs = append(runs, func() {
+			e := s.env(&bytes.Buffer{}, &bytes.Buffer{})
+			if i%2 == 1 {
+				e.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+			}
+			root := cli.New(e)
+			root.SetArgs([]string{"--as", "impl-a", "lease", "renew", task})
+			codes[i] = cli.Report(e, root, root.ExecuteContext(ctx))
+		})
+	}
+	together(runs...)
+	if codes != [8]int{} {
+		t.Errorf("exit codes %v", codes)
+	}
 }

@@ -319,14 +319,22 @@ func (c *Client) Proof(ctx context.Context, r events.Record) (out protocol.Proof
 }
 
 // Renew renews the lease of a run. An error with CodeFence means that the
-// lease is lost: stop at once.
+// lease is lost: stop at once. A heartbeat that another process of the same
+// key overtook, or whose clock is behind, is sent again with the next number.
 func (c *Client) Renew(ctx context.Context, h ledger.Heartbeat, key signer.Key) error {
 	h.Ledger = c.cfg.Ledger
-	envelope, err := ledger.SealHeartbeat(h, key)
-	if err != nil {
-		return err
+	for {
+		envelope, err := ledger.SealHeartbeat(h, key)
+		if err != nil {
+			return err
+		}
+		err = c.request(ctx, &nats.Msg{Subject: protocol.SubjectRenew(c.cfg.Ledger), Data: envelope}, &struct{}{})
+		r, refused := errors.AsType[*ledger.Refusal](err)
+		if !refused || r.Class != ledger.Conflict || int64(r.Sequence) < h.Number || ctx.Err() != nil {
+			return err
+		}
+		h.Number = int64(r.Sequence) + 1
 	}
-	return c.request(ctx, &nats.Msg{Subject: protocol.SubjectRenew(c.cfg.Ledger), Data: envelope}, &struct{}{})
 }
 
 // Reader opens the ledger's stream for reading.

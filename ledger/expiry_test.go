@@ -114,9 +114,9 @@ func TestHeartbeatsRefused(t *testing.T) {
 		mod   func(*ledger.Heartbeat)
 		code  ledger.Code
 	}{
-		{"same number", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = 5 }, ledger.CodeFence},
-		{"old number", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = 4 }, ledger.CodeFence},
-		{"negative number", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = -6 }, ledger.CodeFence},
+		{"no number", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = 0 }, ledger.CodeForm},
+		{"negative number", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = -6 }, ledger.CodeForm},
+		{"number past every clock", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Number = 1<<52 + 1 }, ledger.CodeForm},
 		{"old fence", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Fence = 0 }, ledger.CodeFence},
 		{"next fence", ledgertest.ImplA, func(b *ledger.Heartbeat) { b.Fence = 2 }, ledger.CodeFence},
 		{"other actor", ledgertest.ImplB, func(*ledger.Heartbeat) {}, ledger.CodeFence},
@@ -129,6 +129,15 @@ func TestHeartbeatsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			wantRefusal(t, renew(t, h, b, c.actor), ledger.Refused, c.code)
 		})
+	}
+	for _, number := range []int64{5, 4} {
+		b := good
+		b.Number = number
+		err := renew(t, h, b, ledgertest.ImplA)
+		wantRefusal(t, err, ledger.Conflict, ledger.CodeHead)
+		if newest := ledger.AsRefusal(err).Sequence; newest != 5 {
+			t.Errorf("the conflict names number %d, want 5", newest)
+		}
 	}
 	e := h.Next("TASK-1", ledgertest.ImplA, projectionstest.Intent("one"))
 	wantRefusal(t, h.Writer.Renew(t.Context(), e.Envelope), ledger.Refused, ledger.CodeSignature)

@@ -14,6 +14,9 @@ const HeartbeatType = "application/vnd.deed.heartbeat.v1+json"
 // maxHeartbeat bounds a sealed heartbeat, in bytes.
 const maxHeartbeat = 4 << 10
 
+// maxHeartbeatNumber leaves room above every clock in microseconds.
+const maxHeartbeatNumber = 1 << 52
+
 // Heartbeat renews a lease. It is signed by the lease's key and is no event:
 // it lives in the writer's memory. Number must rise with every heartbeat of a
 // run, so that an old one does nothing.
@@ -37,7 +40,8 @@ func SealHeartbeat(h Heartbeat, key signer.Key) ([]byte, error) {
 
 // Renew gives the lease that a sealed heartbeat names a full term. It returns
 // a [*Refusal] with CodeFence when that lease is not live: whoever gets it
-// must stop its work at once.
+// must stop its work at once. A heartbeat that a newer one overtook is a
+// conflict whose Sequence is the newest number.
 func (w *Writer) Renew(ctx context.Context, envelope []byte) error {
 	payload, signers, err := signer.Open(envelope, HeartbeatType, maxHeartbeat, w.keys.Load().LookupAt(uint64(maxPosition)))
 	if err != nil {
@@ -46,6 +50,9 @@ func (w *Writer) Renew(ctx context.Context, envelope []byte) error {
 	var h Heartbeat
 	if err := events.DecodeStrict(payload, &h); err != nil {
 		return refuse(CodeForm, "heartbeat", "%v", err)
+	}
+	if h.Number < 1 || h.Number > maxHeartbeatNumber {
+		return refuse(CodeForm, "heartbeat", "number %d is not in 1..%d", h.Number, maxHeartbeatNumber)
 	}
 	if len(signers) != 1 {
 		return refuse(CodeSignature, "heartbeat", "%d signatures, want 1", len(signers))
@@ -74,8 +81,5 @@ func (w *Writer) heartbeat(h *Heartbeat) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.leases.renew(h.Task, uint64(h.Fence), h.Number, w.cfg.Now()) {
-		return refuse(CodeFence, "heartbeat", "number %d is not after the last one", h.Number)
-	}
-	return nil
+	return w.leases.renew(h, w.cfg.Now())
 }

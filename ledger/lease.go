@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -70,16 +71,23 @@ func (l *leases) follow(t *projections.Task, holder bool, now time.Time) {
 	l.deadlines[t.ID] = deadline{fence: t.Lease.Fence, number: number, term: term, at: now.Add(term)}
 }
 
-// renew gives the lease with the fence a full term; false when it is not live
-// or the heartbeat's number does not rise.
-func (l *leases) renew(task string, fence uint64, number int64, now time.Time) bool {
-	d, ok := l.deadlines[task]
-	if !ok || d.fence != fence || number <= d.number || !now.Before(d.at) {
-		return false
+// renew gives the lease that a heartbeat names a full term. It is refused when
+// that lease is not live. A number that does not rise is a conflict which
+// names the newest one: the lease is live, but this heartbeat renews nothing.
+func (l *leases) renew(h *Heartbeat, now time.Time) error {
+	d, ok := l.deadlines[h.Task]
+	if !ok || d.fence != uint64(h.Fence) || !now.Before(d.at) {
+		return refuse(CodeFence, "heartbeat", "the lease with fence %d of task %s is over", h.Fence, h.Task)
 	}
-	d.at, d.number = now.Add(d.term), number
-	l.deadlines[task] = d
-	return true
+	if h.Number <= d.number {
+		return &Refusal{
+			Class: Conflict, Code: CodeHead, Rule: "heartbeat", Sequence: uint64(d.number),
+			Text: fmt.Sprintf("number %d is not after %d, the newest one", h.Number, d.number),
+		}
+	}
+	d.at, d.number = now.Add(d.term), h.Number
+	l.deadlines[h.Task] = d
+	return nil
 }
 
 // expired reports whether the task has a lease whose term has passed.

@@ -76,25 +76,35 @@ func TestRenew(t *testing.T) {
 		fence  uint64
 		number int64
 		after  time.Duration
-		want   bool
+		want   Code
 	}{
-		{"good", "T-1", 1, 6, time.Second, true},
-		{"last instant", "T-1", 1, 6, time.Minute - 1, true},
-		{"too late", "T-1", 1, 6, time.Minute, false},
-		{"same number", "T-1", 1, 5, time.Second, false},
-		{"old number", "T-1", 1, 4, time.Second, false},
-		{"old fence", "T-1", 0, 6, time.Second, false},
-		{"next fence", "T-1", 2, 6, time.Second, false},
-		{"other task", "T-2", 1, 6, time.Second, false},
+		{"good", "T-1", 1, 6, time.Second, ""},
+		{"last instant", "T-1", 1, 6, time.Minute - 1, ""},
+		{"too late", "T-1", 1, 6, time.Minute, CodeFence},
+		{"same number", "T-1", 1, 5, time.Second, CodeHead},
+		{"old number", "T-1", 1, 4, time.Second, CodeHead},
+		{"same number too late", "T-1", 1, 5, time.Minute, CodeFence},
+		{"old fence", "T-1", 0, 6, time.Second, CodeFence},
+		{"next fence", "T-1", 2, 6, time.Second, CodeFence},
+		{"other task", "T-2", 1, 6, time.Second, CodeFence},
 	} {
 		l := leased(now, "T-1")
-		if !l.renew("T-1", 1, 5, now) {
-			t.Fatal("the first heartbeat was refused")
+		if code := renewed(l, "T-1", 1, 5, now); code != "" {
+			t.Fatalf("the first heartbeat was refused: %s", code)
 		}
-		if got := l.renew(c.task, c.fence, c.number, now.Add(c.after)); got != c.want {
-			t.Errorf("%s: renewed %t", c.name, got)
+		if got := renewed(l, c.task, c.fence, c.number, now.Add(c.after)); got != c.want {
+			t.Errorf("%s: answered %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// renewed sends a heartbeat and returns the code of its refusal.
+func renewed(l *leases, task string, fence uint64, number int64, now time.Time) Code {
+	err := l.renew(&Heartbeat{Task: task, Fence: int64(fence), Number: number}, now)
+	if err == nil {
+		return ""
+	}
+	return AsRefusal(err).Code
 }
 
 // TestFollow gives a term to a new lease and to a holder's events only.
@@ -102,7 +112,9 @@ func TestFollow(t *testing.T) {
 	now := time.Now()
 	l := leased(now, "T-1")
 	task := &projections.Task{ID: "T-1", Lease: &projections.Lease{Fence: 1, TermSeconds: 60}}
-	l.renew("T-1", 1, 7, now)
+	if code := renewed(l, "T-1", 1, 7, now); code != "" {
+		t.Fatalf("the first heartbeat was refused: %s", code)
+	}
 	l.follow(task, false, now.Add(30*time.Second))
 	if !l.expired("T-1", now.Add(time.Minute)) {
 		t.Error("somebody else's event renewed the lease")
@@ -111,12 +123,12 @@ func TestFollow(t *testing.T) {
 	if l.expired("T-1", now.Add(time.Minute)) || !l.expired("T-1", now.Add(90*time.Second)) {
 		t.Error("the holder's event did not give a full term")
 	}
-	if l.renew("T-1", 1, 7, now.Add(40*time.Second)) {
+	if renewed(l, "T-1", 1, 7, now.Add(40*time.Second)) == "" {
 		t.Error("the holder's event let an old heartbeat in again")
 	}
 	task.Lease = &projections.Lease{Fence: 2, TermSeconds: 10}
 	l.follow(task, false, now)
-	if !l.expired("T-1", now.Add(10*time.Second)) || !l.renew("T-1", 2, 1, now) {
+	if !l.expired("T-1", now.Add(10*time.Second)) || renewed(l, "T-1", 2, 1, now) != "" {
 		t.Error("the next lease does not start anew")
 	}
 	task.Lease = nil
