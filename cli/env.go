@@ -13,6 +13,8 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Args is the command line without the program's name.
+	Args []string
 	// Getenv reads an environment variable; Environ lists all of them, for the
 	// minimal environments of child processes.
 	Getenv  func(string) string

@@ -82,7 +82,7 @@ func Report(e *Env, root *cobra.Command, err error) int {
 		return o.exit
 	}
 	_, shown := errors.AsType[told](err)
-	if output, _ := root.PersistentFlags().GetString("output"); output == "json" && !shown {
+	if wantsJSON(root, e.Args) && !shown {
 		refusal, _ := errors.AsType[*ledger.Refusal](err)
 		p := &printer{out: e.Stdout, err: e.Stderr, json: true}
 		_ = p.encode("error", failure{Exit: o.exit, Error: message(err, o.exit), Hint: o.hint, Refusal: refusal})

@@ -55,7 +55,7 @@ func environment() (*cli.Env, error) {
 		return nil, err
 	}
 	e := &cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ,
 		Dir: dir, Executable: executable, PID: os.Getpid(), Host: host, Terminal: term.IsTerminal(int(os.Stdout.Fd())),
 		Now: time.Now, NewID: newID, Random: rand.Reader, Version: buildVersion(),
 	}
