@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,7 +123,8 @@ func TestDataOfAnotherType(t *testing.T) {
 // twins are types whose data has the same members: only the signed type tells
 // them apart.
 func twins(a, b events.Type) bool {
-	return a == events.ContractWithdrawn && b == events.TaskCancelled || b == events.ContractWithdrawn && a == events.TaskCancelled
+	reasons := []events.Type{events.ContractWithdrawn, events.TaskCancelled, events.LedgerFrozen, events.LedgerUnfrozen}
+	return slices.Contains(reasons, a) && slices.Contains(reasons, b)
 }
 
 // TestAmbiguityNamesBoth demands that a refusal shows both spellings, escaped.

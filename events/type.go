@@ -12,6 +12,16 @@ const (
 	KeyClaimed    Type = "dev.deed.key.claimed.v1"
 	ActorRevoked  Type = "dev.deed.actor.revoked.v1"
 
+	KeyRotated     Type = "dev.deed.key.rotated.v1"
+	KeyCompromised Type = "dev.deed.key.compromised.v1"
+
+	PolicyPublished   Type = "dev.deed.policy.published.v1"
+	RulesUpgraded     Type = "dev.deed.rules.upgraded.v1"
+	LedgerFrozen      Type = "dev.deed.ledger.frozen.v1"
+	LedgerUnfrozen    Type = "dev.deed.ledger.unfrozen.v1"
+	IntegrityReported Type = "dev.deed.integrity.reported.v1"
+	QuarantineLifted  Type = "dev.deed.quarantine.lifted.v1"
+
 	ContractProposed    Type = "dev.deed.contract.proposed.v1"
 	ContractAccepted    Type = "dev.deed.contract.accepted.v1"
 	ContractWithdrawn   Type = "dev.deed.contract.withdrawn.v1"
@@ -44,7 +54,8 @@ const (
 // Types returns every known type in the order of the constants.
 func Types() []Type {
 	return []Type{
-		LedgerCreated, ActorInvited, KeyClaimed, ActorRevoked,
+		LedgerCreated, ActorInvited, KeyClaimed, ActorRevoked, KeyRotated, KeyCompromised,
+		PolicyPublished, RulesUpgraded, LedgerFrozen, LedgerUnfrozen, IntegrityReported, QuarantineLifted,
 		ContractProposed, ContractAccepted, ContractWithdrawn, TaskCancelled,
 		AttemptOpened, AttemptInterrupted, AttemptEscalated, EscalationResolved,
 		LeaseClaimed, LeaseReleased, ResultRecorded, ReceiptRecorded,
@@ -103,7 +114,8 @@ func (t Type) wellFormed() bool {
 // Registry reports whether t belongs to a ledger's registry, not to a task.
 func (t Type) Registry() bool {
 	switch t {
-	case LedgerCreated, ActorInvited, KeyClaimed, ActorRevoked:
+	case LedgerCreated, ActorInvited, KeyClaimed, ActorRevoked, KeyRotated, KeyCompromised,
+		PolicyPublished, RulesUpgraded, LedgerFrozen, LedgerUnfrozen, IntegrityReported, QuarantineLifted:
 		return true
 	}
 	return false
@@ -120,6 +132,10 @@ func newPayload(t Type) Payload {
 		return new(KeyClaim)
 	case ActorRevoked:
 		return new(Revocation)
+	case KeyRotated:
+		return new(KeyRotation)
+	case KeyCompromised:
+		return new(KeyCompromise)
 	case ContractProposed:
 		return new(Contract)
 	case ContractAccepted:
@@ -188,6 +204,25 @@ func newEffectPayload(t Type) Payload {
 		return new(Unknown)
 	case EffectCompensated:
 		return new(Compensation)
+	}
+	return newSteeringPayload(t)
+}
+
+// newSteeringPayload is the part of newPayload for what steers a ledger.
+func newSteeringPayload(t Type) Payload {
+	switch t {
+	case PolicyPublished:
+		return new(Policy)
+	case RulesUpgraded:
+		return new(Upgrade)
+	case LedgerFrozen:
+		return new(LedgerFreeze)
+	case LedgerUnfrozen:
+		return new(LedgerThaw)
+	case IntegrityReported:
+		return new(Integrity)
+	case QuarantineLifted:
+		return new(Lift)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func stringChanges(s string) []change {
 	for _, n := range []int{8, 9, 250, 251, 2000, 2001} {
 		add(fmt.Sprint("é × ", n), strings.Repeat("é", n))
 	}
-	if strings.HasPrefix(s, "separation:") { // the one longer text: a policy
+	if strings.HasPrefix(s, "separation:") || strings.HasPrefix(s, "@id(") { // the longer texts: a policy
 		add("16384 letters", strings.Repeat("a", 16_384))
 		add("16385 letters", strings.Repeat("a", 16_385))
 		add("é × 8193", strings.Repeat("é", 8193))
