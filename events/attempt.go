@@ -158,7 +158,7 @@ func (w World) validate(v *validation) {
 // Interruption is the data of attempt.interrupted: a lease ended without its
 // holder's word.
 type Interruption struct {
-	Cause string `json:"cause"` // "lease-expired" or "controller"
+	Cause string `json:"cause"` // "lease-expired", "holder-revoked" or "controller"
 	// Fence is the run that was ended.
 	Fence int64  `json:"fence"`
 	Text  string `json:"text,omitzero"`
@@ -170,7 +170,7 @@ func (*Interruption) Type() Type { return AttemptInterrupted }
 // Validate checks i; see [Payload].
 func (i *Interruption) Validate() error {
 	var v validation
-	v.oneOf("cause", i.Cause, "lease-expired", "controller")
+	v.oneOf("cause", i.Cause, "lease-expired", "holder-revoked", "controller")
 	v.number("fence", i.Fence, 1, maxInt)
 	v.text("text", i.Text, MaxText)
 	return v.err

@@ -123,7 +123,9 @@ func validRoles(v *validation, roles []Role) {
 }
 
 // Invitation is the data of actor.invited: a name, what it may do, and the
-// digest of the one-time token that lets a new key claim it.
+// digest of the one-time token that lets a new key claim it. Without a token it
+// amends an actor that has a key: it adds git identities, or bounds how long
+// the actor is valid.
 type Invitation struct {
 	Actor     string `json:"actor"`
 	Kind      Kind   `json:"kind"`
@@ -131,10 +133,13 @@ type Invitation struct {
 	Roles     []Role `json:"roles"`
 	// GitIdentities are the e-mail addresses under which the actor commits.
 	GitIdentities []string `json:"gitIdentities,omitempty"`
-	// TokenHash is the SHA-256 of the token's text.
-	TokenHash string `json:"tokenHash"`
+	// TokenHash is the SHA-256 of the token's text, "" to amend an actor.
+	TokenHash string `json:"tokenHash,omitzero"`
 	// Expires is when the invitation ends, by time of admission.
 	Expires string `json:"expires,omitzero"`
+	// ValidUntil is when the actor ends, by time of admission: from then on
+	// the service revokes it.
+	ValidUntil string `json:"validUntil,omitzero"`
 }
 
 // Type returns ActorInvited.
@@ -149,8 +154,10 @@ func (i *Invitation) Validate() error {
 	validRoles(&v, i.Roles)
 	v.lines("gitIdentities", i.GitIdentities, 16)
 	v.sorted("gitIdentities", i.GitIdentities)
-	v.digest("tokenHash", i.TokenHash, false)
+	v.digest("tokenHash", i.TokenHash, true)
 	v.when("expires", i.Expires)
+	v.when("validUntil", i.ValidUntil)
+	v.that(i.TokenHash != "" || i.Expires == "", "expires", "ends an invitation, and without tokenHash there is none")
 	return v.err
 }
 
@@ -173,6 +180,10 @@ func (k *KeyClaim) Validate() error {
 	v.line("token", k.Token, false)
 	return v.err
 }
+
+// ReasonExpiry is the reason with which the service, and nobody else, revokes
+// an actor whose time is over.
+const ReasonExpiry = "expiry"
 
 // Revocation is the data of actor.revoked: from its position on, no key of
 // the actor signs anything.

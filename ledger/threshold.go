@@ -1,0 +1,42 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/projections"
+)
+
+// NeedsThreshold reports whether a registry event takes as many admins'
+// signatures as genesis demands, not one: whatever changes who the admins are,
+// the policy, the rules, the ledger itself, or removes what was said.
+func NeedsThreshold(g *projections.Registry, p events.Payload) bool {
+	switch d := p.(type) {
+	case *events.Invitation:
+		return slices.Contains(d.Roles, events.RoleAdmin)
+	case *events.Revocation:
+		return isAdmin(g, d.Actor)
+	case *events.KeyCompromise:
+		return isAdmin(g, d.Actor)
+	}
+	switch short := p.Type().Short(); short {
+	case "policy.published", "rules.upgraded", "event.redacted":
+		return true
+	default:
+		return strings.HasPrefix(short, "ledger.")
+	}
+}
+
+func isAdmin(g *projections.Registry, name string) bool {
+	a := g.Actor(name)
+	return a != nil && a.Has(events.RoleAdmin)
+}
+
+// checkThreshold refuses an event that has fewer signatures than it needs.
+func checkThreshold(g *projections.Registry, s Submission) *Refusal {
+	if !NeedsThreshold(g, s.Payload) || int64(len(s.Signers)) >= g.Genesis.Threshold {
+		return nil
+	}
+	return refuse(CodeRule, s.Event.Type.Short()+"/threshold", "%d of %d signatures of admins", len(s.Signers), g.Genesis.Threshold)
+}
