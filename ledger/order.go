@@ -50,6 +50,9 @@ func (w *Writer) one(p *pending) answer {
 	if p.ctx.Err() != nil {
 		return answer{err: &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "service", Text: "given up before its turn; nothing was written"}}
 	}
+	if w.deposed() {
+		return answer{err: standby()}
+	}
 	if p.renew != nil {
 		return answer{err: w.heartbeat(p.renew)}
 	}
@@ -91,16 +94,22 @@ func (w *Writer) order(a Admitted) (Ack, error) {
 // append writes one event and folds it. When nobody can say whether it was
 // written, nothing more is ordered until the journal was read again.
 func (w *Writer) append(e events.Event, admitted int64) (events.Position, error) {
+	if w.deposed() {
+		return 0, standby()
+	}
 	expect := w.book.Expect(e.Source.Subject())
 	at, err := journal.AppendSettled(context.Background(), w.cfg.Journal, evidence.NewMessage(e, admitted), expect)
 	switch {
 	case err == nil:
 	case errors.Is(err, journal.ErrCorrupt):
 		return 0, w.halt(damage("journal", "%v", err))
+	case errors.Is(err, journal.ErrRefused) && w.deposed():
+		return 0, standby()
 	case errors.Is(err, journal.ErrRefused):
 		return 0, refuse(CodeLimit, "journal", "%v", err)
 	default:
 		w.cfg.Log.Warn("append not settled", "event_id", e.ID, "err", err)
+		w.unsettled = e.Hash()
 		return w.settle(e, expect)
 	}
 	w.mu.Lock()
@@ -140,7 +149,9 @@ func (w *Writer) reread() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.broken = nil
-	if err := w.catchUp(context.Background()); err != nil {
+	err := w.catchUp(context.Background())
+	w.overtaken()
+	if err != nil {
 		if r, ok := errors.AsType[*Refusal](err); ok && r.Class == Corrupt {
 			w.broken = r
 		} else {
@@ -202,7 +213,7 @@ func (w *Writer) sweep() {
 	if w.broken != nil && AsRefusal(w.broken).Class == Unavailable {
 		_ = w.reread()
 	}
-	if w.broken != nil {
+	if w.broken != nil || w.deposed() {
 		return
 	}
 	expired := w.expired()

@@ -32,6 +32,11 @@ type Config struct {
 	// Retained are heads that were kept earlier, in rising size: history must
 	// contain each. Optional.
 	Retained []evidence.Head
+	// Shared says that other writers of the ledger may exist. Such a writer
+	// orders nothing before [Writer.Lead], and nothing more once it met an
+	// event of another one or May, which is asked before each append, says no.
+	Shared bool
+	May    func() bool
 	// Sweep is how often leases are looked at. Default one second.
 	Sweep time.Duration
 	// Log is for the operators. Default: nothing is logged.
@@ -75,11 +80,20 @@ type Writer struct {
 	mu     sync.RWMutex // guards what is below; written by the writer goroutine only
 	book   *Book
 	leases leases
+	// leading says that events are ordered here; always true unless shared.
+	leading bool
+	// unsettled is the newest event of which nobody could say whether it was
+	// appended; foreign, that an event of another writer was met while leading.
+	unsettled events.Hash
+	foreign   bool
 	// broken says why nothing more is ordered: corrupt for good, unavailable
 	// until the journal can be read again.
 	broken error
+	// moved is closed when the book moves on; nil while nobody waits for that.
+	moved chan struct{}
 
 	queue chan *pending
+	calls chan call
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
@@ -112,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Writer, error) {
 	}
 	w := &Writer{
 		cfg: cfg, book: NewBook(cfg.Ledger), leases: leases{deadlines: map[string]deadline{}},
-		queue: make(chan *pending, 4*maxGroup), stop: make(chan struct{}), done: make(chan struct{}),
+		leading: !cfg.Shared, queue: make(chan *pending, 4*maxGroup), calls: make(chan call), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := w.catchUp(ctx); err != nil {
 		return nil, fmt.Errorf("open ledger %s: %w", cfg.Ledger, err)
@@ -161,6 +175,7 @@ func (w *Writer) catchUp(ctx context.Context) error {
 		if err != nil {
 			return damage("history", "%v", err)
 		}
+		w.foreign = w.foreign || w.leading && r.Event.Hash() != w.unsettled
 		w.applied(r, now)
 		return nil
 	})
@@ -172,6 +187,10 @@ func (w *Writer) catchUp(ctx context.Context) error {
 
 // applied keeps what is derived from the book in line with it.
 func (w *Writer) applied(r events.Record, now time.Time) {
+	if w.moved != nil {
+		close(w.moved)
+		w.moved = nil
+	}
 	if r.Event.Source.Task == "" {
 		w.keys.Store(w.book.Keys.Clone())
 		return
@@ -186,7 +205,7 @@ func (w *Writer) applied(r events.Record, now time.Time) {
 // unknown, also when ctx ends too early, means that the event may be in the
 // ledger: ask [Writer.Find] before anything else.
 func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
-	if err := w.behind(req.Known); err != nil {
+	if err := w.behind(ctx, req.Known); err != nil {
 		return Ack{}, err
 	}
 	admit, err := Admit(req.Export, w.keys.Load(), maxPosition)
@@ -206,15 +225,25 @@ const RuleRollback = "rollback"
 // behind refuses an event whose author has seen a longer history than this
 // one. It would be the first event of a fork, and its author would hear of the
 // rollback only after it. The word of one client stops nobody else.
-func (w *Writer) behind(known uint64) error {
-	w.mu.RLock()
-	size := w.book.Tree.Size()
-	w.mu.RUnlock()
+func (w *Writer) behind(ctx context.Context, known uint64) error {
+	size := w.size()
+	if known > size && w.cfg.Shared { // another writer may have gone on
+		if err := w.call(ctx, func() error { return w.advance(ctx) }); err != nil {
+			return AsRefusal(err)
+		}
+		size = w.size()
+	}
 	if known <= size {
 		return nil
 	}
 	return &Refusal{Class: Corrupt, Code: CodeDamage, Rule: RuleRollback,
 		Text: fmt.Sprintf("a head of size %d is known, and this history ends at %d: it was taken back; nothing was written", known, size)}
+}
+
+func (w *Writer) size() uint64 {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.book.Tree.Size()
 }
 
 // resubmitted answers for an event that is not admitted now. It may be in the
@@ -340,6 +369,8 @@ func (w *Writer) run() {
 			return
 		case <-sweep.C:
 			w.sweep()
+		case c := <-w.calls:
+			c.done <- c.do()
 		case p := <-w.queue:
 			w.group(p)
 		}
