@@ -123,8 +123,11 @@ func TestDataOfAnotherType(t *testing.T) {
 // twins are types whose data has the same members: only the signed type tells
 // them apart.
 func twins(a, b events.Type) bool {
-	reasons := []events.Type{events.ContractWithdrawn, events.TaskCancelled, events.LedgerFrozen, events.LedgerUnfrozen}
-	return slices.Contains(reasons, a) && slices.Contains(reasons, b)
+	reasons := []events.Type{
+		events.ContractWithdrawn, events.TaskCancelled, events.LedgerFrozen, events.LedgerUnfrozen, events.TaskPaused, events.TaskUnpaused,
+	}
+	ends := []events.Type{events.DecisionUnfrozen, events.DecisionWithdrawn}
+	return slices.Contains(reasons, a) && slices.Contains(reasons, b) || slices.Contains(ends, a) && slices.Contains(ends, b)
 }
 
 // TestAmbiguityNamesBoth demands that a refusal shows both spellings, escaped.

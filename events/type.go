@@ -51,9 +51,10 @@ const (
 	FindingAcknowledged Type = "dev.deed.finding.acknowledged.v1"
 )
 
-// Types returns every known type in the order of the constants.
+// Types returns every known type in the order of the constants, those of
+// worktype.go last.
 func Types() []Type {
-	return []Type{
+	return append([]Type{
 		LedgerCreated, ActorInvited, KeyClaimed, ActorRevoked, KeyRotated, KeyCompromised,
 		PolicyPublished, RulesUpgraded, LedgerFrozen, LedgerUnfrozen, IntegrityReported, QuarantineLifted,
 		ContractProposed, ContractAccepted, ContractWithdrawn, TaskCancelled,
@@ -63,7 +64,7 @@ func Types() []Type {
 		EffectIntended, EffectApproved, EffectWithdrawn, EffectDispatched,
 		EffectConfirmed, EffectFailed, EffectUnknown, EffectCompensated,
 		FindingRecorded, FindingAcknowledged,
-	}
+	}, workTypes()...)
 }
 
 // Short returns "<noun>.<verb>" of a well-formed type, else t itself.
@@ -224,5 +225,5 @@ func newSteeringPayload(t Type) Payload {
 	case QuarantineLifted:
 		return new(Lift)
 	}
-	return nil
+	return newWorkPayload(t)
 }
