@@ -20,9 +20,9 @@ import (
 // demoPoll is how often the demo looks whether something has happened.
 const demoPoll = 50 * time.Millisecond
 
-// await calls holds until it reports true, at every demoPoll.
-func await(ctx context.Context, holds func() (bool, error)) error {
-	tick := time.NewTicker(demoPoll)
+// await calls holds until it reports true, with a pause in between.
+func await(ctx context.Context, pause time.Duration, holds func() (bool, error)) error {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		if ok, err := holds(); ok || err != nil {

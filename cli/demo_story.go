@@ -149,7 +149,7 @@ const expireLimit = 30 * time.Second
 func (d *demo) expire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, expireLimit, fmt.Errorf("%w: the lease does not end", errPromise))
 	defer cancel()
-	err := await(ctx, func() (bool, error) {
+	err := await(ctx, demoPoll, func() (bool, error) {
 		t, err := d.task(ctx)
 		return err == nil && t.State == projections.Interrupted, err
 	})

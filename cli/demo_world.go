@@ -114,7 +114,7 @@ func readWorld(file string) ([]posted, error) {
 
 // awaitPosted waits until the outside world has a line.
 func awaitPosted(ctx context.Context, file string, ended <-chan struct{}) error {
-	return await(ctx, func() (bool, error) {
+	return await(ctx, demoPoll, func() (bool, error) {
 		select {
 		case <-ended:
 			return false, fmt.Errorf("%w: the call ended before it could be interrupted", errPromise)

@@ -67,7 +67,7 @@ func (s *session) runEffect(ctx context.Context, c *call) error {
 		return err
 	}
 	if s.flags.dryRun {
-		_, err := s.dispatch(ctx, c, l.Fence)
+		_, _, err := s.dispatch(ctx, c, l.Fence)
 		return err
 	}
 	return s.callUnder(ctx, c, l)
@@ -143,21 +143,26 @@ func (s *session) callUnder(ctx context.Context, c *call, l *projections.Lease) 
 	if err != nil {
 		return err
 	}
-	e, err := s.dispatch(held, c, l.Fence)
+	t, e, err := s.dispatch(held, c, l.Fence)
 	if err != nil {
 		return errors.Join(fmt.Errorf("dispatch effect %s, nothing was called: %w", c.intent.Key, err), lock.Release())
 	}
-	end := s.perform(held, c, e, lock)
-	return s.report(ctx, c, e, end)
+	// A process that was stopped meanwhile learns here that others have gone
+	// on. What happens after this look nobody can exclude, and no rule of
+	// recovery counts on it.
+	if err := s.begin(held, t, l.Fence); err != nil {
+		return s.report(ctx, c, e, ending{notStarted: errors.Join(err, lock.Release())})
+	}
+	return s.report(ctx, c, e, s.perform(held, c, e, lock))
 }
 
 // dispatch records that a call is about to be made. Only after it returns
-// without an error may anything be called. With --dry-run it prints the answer
-// instead.
-func (s *session) dispatch(ctx context.Context, c *call, fence uint64) (*projections.Effect, error) {
+// without an error may anything be called. It returns the task as it is after
+// the acknowledgement. With --dry-run it prints the answer instead.
+func (s *session) dispatch(ctx context.Context, c *call, fence uint64) (*projections.Task, *projections.Effect, error) {
 	token, err := s.token()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	boot := "unknown"
 	if here, err := runner.Here(); err == nil {
@@ -184,16 +189,30 @@ func (s *session) dispatch(ctx context.Context, c *call, fence uint64) (*project
 		return draft{payload: d, fence: fence, subject: e.Attempt}, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.flags.dryRun {
-		return nil, s.acked(ack, "dispatched effect %s", shortKey(c.intent.Key))
+		return nil, nil, s.acked(ack, "dispatched effect %s", shortKey(c.intent.Key))
 	}
-	_, e, err := s.effectOf(ctx, c.task, c.intent.Key)
+	state, e, err := s.effectOf(context.WithoutCancel(ctx), c.task, c.intent.Key)
 	if err == nil && (len(e.Tries) == 0 || e.Tries[len(e.Tries)-1].Token != token) {
 		err = refuseStale("effect.dispatched", "try %d is not the newest one", try)
 	}
-	return e, err
+	return state.Task, e, err
+}
+
+// begin looks at the lease once more before a dispatched call is made. An
+// error means that this try calls nothing, for certain.
+func (s *session) begin(held context.Context, t *projections.Task, fence uint64) error {
+	switch {
+	case held.Err() != nil:
+		return fmt.Errorf("begin call: %w", context.Cause(held))
+	case t.Lease == nil || t.Lease.Fence != fence:
+		return fmt.Errorf("begin call: %w: fence %d is not the live one", errLeaseLost, fence)
+	case !s.held.Held():
+		return fmt.Errorf("begin call: %w: its term has passed", errLeaseLost)
+	}
+	return s.reach(placeCall)
 }
 
 // perform makes the call.

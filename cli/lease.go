@@ -8,7 +8,6 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
-	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
@@ -144,7 +143,7 @@ type renewed struct {
 	Fence uint64 `json:"fence"`
 }
 
-// renewLimit bounds the wait for the answer to one heartbeat.
+// renewLimit bounds the wait for the answer to the first heartbeat.
 const renewLimit = 10 * time.Second
 
 func (s *session) keepLease(ctx context.Context, task string, every time.Duration) error {
@@ -160,7 +159,10 @@ func (s *session) keepLease(ctx context.Context, task string, every time.Duratio
 	if err != nil {
 		return err
 	}
-	if err := s.renew(ctx, task, l.Fence, renewLimit); err != nil {
+	k := s.keeper(task, l, every)
+	begin, cancel := context.WithTimeout(ctx, renewLimit)
+	defer cancel()
+	if err := k.Begin(begin); err != nil {
 		return fmt.Errorf("renew the lease of %s: %w", task, err)
 	}
 	done := renewed{task, l.Fence}
@@ -168,34 +170,10 @@ func (s *session) keepLease(ctx context.Context, task string, every time.Duratio
 	if err != nil || every == 0 {
 		return err
 	}
-	return s.keepRenewing(ctx, task, l, every)
-}
-
-// keepRenewing renews until ctx ends, or until the lease is lost: the ledger
-// says so, or nobody could be asked for a whole term.
-func (s *session) keepRenewing(ctx context.Context, task string, l *projections.Lease, every time.Duration) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	term, last := time.Duration(l.TermSeconds)*time.Second, s.env.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		err := s.renew(ctx, task, l.Fence, min(renewLimit, term))
-		r, answered := errors.AsType[*ledger.Refusal](err)
-		switch {
-		case err == nil:
-			last = s.env.Now()
-		case answered && r.Class == ledger.Refused:
-			return fmt.Errorf("the lease of %s is lost: %w", task, err)
-		case ctx.Err() != nil:
-			return nil
-		case s.env.Now().Sub(last) >= term:
-			return refuse(ledger.CodeFence, "heartbeat", "the lease of %s could not be renewed for its whole term: %v", task, err)
-		default:
-			s.note("the lease of %s was not renewed: %v", task, err) // the service may be back before the term ends
-		}
+	k.Missed = func(err error) { s.note("the lease of %s was not renewed: %v", task, err) } // the service may be back before the term ends
+	err = k.Run(ctx)
+	if r, answered := errors.AsType[*ledger.Refusal](err); err != nil && (!answered || r.Class != ledger.Refused) {
+		err = refuse(ledger.CodeFence, "heartbeat", "the lease of %s could not be renewed for its whole term: %v", task, err)
 	}
+	return err
 }

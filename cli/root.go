@@ -38,6 +38,8 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	p := root.PersistentFlags()
+	p.StringVar(&f.demoStop, "demo-stop", "", "PLACE=FILE: stop there; see reach in demo_stop.go")
+	p.Lookup("demo-stop").Hidden = true
 	p.StringVarP(&f.output, "output", "o", "text", "output form: text or json")
 	p.StringVar(&f.context, "context", "", "context to use (DEED_CONTEXT)")
 	p.StringVar(&f.dir, "dir", "", "ledger folder (DEED_DIR)")

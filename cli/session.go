@@ -34,10 +34,14 @@ type session struct {
 	url    string // where client is connected
 	topic  topic
 	key    *signer.Key
+	held   *client.Keeper // of the lease that hold renews
+	// stopped says that the process was stopped for the demo once.
+	stopped bool
 }
 
 // flags are the flags that every command has.
 type flags struct {
+	demoStop   string // hidden: where to stop, see reach
 	output     string
 	context    string
 	dir        string
@@ -332,11 +336,26 @@ func (s *session) append(ctx context.Context, task string, decide func(protocol.
 		if err != nil {
 			return ledger.Ack{}, err
 		}
-		ack, err := s.client.Submit(ctx, e, s.flags.dryRun)
+		ack, err := s.submit(ctx, e, d.payload.Type())
 		if r, ok := errors.AsType[*ledger.Refusal](err); !ok || r.Class != ledger.Conflict || try == appendTries {
 			return ack, err
 		}
 	}
+}
+
+// submit sends an event, between the two places where the demo may stop it.
+func (s *session) submit(ctx context.Context, e events.Event, t events.Type) (ledger.Ack, error) {
+	if s.flags.dryRun {
+		return s.client.Submit(ctx, e, true)
+	}
+	if err := s.reach(placeBefore(t)); err != nil {
+		return ledger.Ack{}, err
+	}
+	ack, err := s.client.Submit(ctx, e, false)
+	if err == nil {
+		err = s.reach(placeAfter(t))
+	}
+	return ack, err
 }
 
 // taskEvent builds and signs the next event of a task.

@@ -67,9 +67,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// again sends one heartbeat, for no longer than the lease can live.
+// patience is how long the answer to one heartbeat is waited for, unless the
+// pause is longer, before the next one is sent.
+const patience = 10 * time.Second
+
+// again sends one heartbeat and waits for no longer than the lease can live.
 func (k *Keeper) again(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, k.left())
+	limited, cancel := context.WithTimeout(ctx, min(k.left(), max(k.Every, patience)))
 	defer cancel()
 	sent := k.Now()
 	err := k.Renew(limited)
