@@ -65,6 +65,12 @@ type Intent struct {
 	Parts []string `json:"parts,omitempty"`
 	// Probe is the command that can tell later whether the effect happened.
 	Probe []string `json:"probe,omitempty"`
+	// Git is the whole effect where Deed itself moves a branch. The payload
+	// digest is its own, and the repository can be asked instead of a probe.
+	Git *GitChange `json:"git,omitempty"`
+	// Compensates is the key of the effect that this one undoes, in the parts
+	// that it names.
+	Compensates string `json:"compensates,omitzero"`
 }
 
 // Type returns EffectIntended.
@@ -86,7 +92,28 @@ func (i *Intent) Validate() error {
 	}
 	v.sorted("parts", i.Parts)
 	v.command("probe", i.Probe, true)
+	if i.Git != nil {
+		i.validateGit(&v)
+	}
+	if i.Compensates != "" {
+		v.within("compensates", func(v *validation) { validKey(v, i.Compensates) })
+		v.that(i.Compensates != i.Key, "compensates", "is the effect itself")
+	}
 	return v.err
+}
+
+// validateGit checks that an intent says nothing else than its change of a
+// branch does.
+func (i *Intent) validateGit(v *validation) {
+	v.within("git", func(v *validation) { i.Git.validate(v, i.Kind) })
+	digest, err := i.Git.Digest()
+	v.that(err == nil && digest == i.PayloadDigest, "payloadDigest", "is not the digest of git")
+	v.that(len(i.Parts) == 0 && len(i.Probe) == 0 && i.Compensates == "", "git", "goes with no parts, no probe, and undoes nothing")
+	want := i.Git.Parent
+	if i.Kind == EffectMerge {
+		want = i.Git.Merged
+	}
+	v.that(i.Commit == want, "commit", "%q, want %q", i.Commit, want)
 }
 
 // validKey checks an idempotency key.

@@ -38,6 +38,7 @@ func relations() []relation {
 		{"ledger.created", "service/actor", "*", unique},
 		{"ledger.created", "admins/[*]/roles", "*", sorted},
 		{"ledger.created", "threshold", "*", quorum},
+		{"effect.intended", "**", "branch: *", "an intent that moves a branch says nothing else"},
 		{"contract.proposed", "quorum", "*", quorum},
 		{"recovery.decided", "decision", "*", decision},
 		{"recovery.decided", "matches", "*", decision},
@@ -83,8 +84,11 @@ func TestStructAndSchemaAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := allMutations(t, typ)
-		if typ == events.ReceiptRecorded {
+		switch typ {
+		case events.ReceiptRecorded:
 			list = append(list, resealed(list)...)
+		case events.EffectIntended:
+			list = append(list, branchMutations()...)
 		}
 		for _, m := range list {
 			tried++

@@ -1,14 +1,16 @@
 // Package workspace reads what the disk says: facts about a git repository, the
 // paths that a range of commits changed, and whether those paths lie inside a
-// boundary. It never writes to the repository that it reads, with one exception:
-// the name of the task that is bound to a worktree, in that worktree's git folder.
+// boundary. It never writes to the repository that it reads, with two exceptions:
+// the name of the task that is bound to a worktree, in that worktree's git folder, and
+// objects that nothing names yet ([Repo.MakeCommit], [Repo.StagedTree]). A branch is
+// moved by a command that others run; [Move] says which.
 //
 // # Git
 //
 // Facts come from the git program (2.38 or newer) with fixed flags, NUL-delimited
 // output and an environment built from nothing: no GIT_* variable of the caller, no
 // system or user configuration, no hooks, no file monitor, no replace objects, no
-// grafts, no commit-graph, no network. Commands are plumbing, so that the
+// grafts, no commit-graph, no network but in [Repo.RemoteTip]. Commands are plumbing, so that the
 // repository's own configuration can neither run code nor change an answer. Filter
 // drivers (clean, smudge) are switched off. What follows from this:
 //
