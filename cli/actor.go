@@ -237,13 +237,17 @@ func (s *session) claimName(ctx context.Context, name, token string) error {
 }
 
 func (s *session) listActors(ctx context.Context) error {
-	g, err := s.registry(ctx)
+	c, err := s.dial()
 	if err != nil {
 		return err
 	}
-	return s.result("actors", g.Actors, func(w *textWriter) {
-		rows := make([][]string, len(g.Actors))
-		for i, a := range g.Actors {
+	g, err := c.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	return s.answer(g.Position, "actors", g.Registry.Actors, func(w *textWriter) {
+		rows := make([][]string, len(g.Registry.Actors))
+		for i, a := range g.Registry.Actors {
 			rows[i] = []string{a.Name, string(a.Kind), a.Principal, joined(a.Roles), actorStatus(a), strings.Join(a.GitIdentities, ",")}
 		}
 		w.table([]string{"ACTOR", "KIND", "PRINCIPAL", "ROLES", "STATUS", "GIT"}, rows)

@@ -198,7 +198,7 @@ func newContractShowCommand(e *Env, f *flags) *cobra.Command {
 			if v == nil {
 				return fmt.Errorf("%w: task %s has no such contract version", errMissing, task)
 			}
-			return s.result("contract", v, func(w *textWriter) { showContract(w, task, v, len(state.Task.Contracts)) })
+			return s.answer(state.Position, "contract", v, func(w *textWriter) { showContract(w, task, v, len(state.Task.Contracts)) })
 		}),
 	}
 	cmd.Flags().Int64Var(&version, "version", 0, "version to show; default the accepted one, else the newest")

@@ -153,7 +153,7 @@ func newEffectListCommand(e *Env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.listEffects(state.Task)
+			return s.listEffects(state.Position, state.Task)
 		}),
 	}
 }
@@ -165,7 +165,7 @@ type effectItem struct {
 	Open   bool               `json:"open"`
 }
 
-func (s *session) listEffects(t *projections.Task) error {
+func (s *session) listEffects(at events.Position, t *projections.Task) error {
 	items := make([]effectItem, len(t.Effects))
 	for i, e := range t.Effects {
 		status := e.Status()
@@ -177,7 +177,7 @@ func (s *session) listEffects(t *projections.Task) error {
 		}
 		items[i] = effectItem{e, status, e.Open()}
 	}
-	return s.result("effects", items, func(w *textWriter) {
+	return s.answer(at, "effects", items, func(w *textWriter) {
 		var rows [][]string
 		for _, e := range items {
 			for _, p := range e.Parts {

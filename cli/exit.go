@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os/exec"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
@@ -73,6 +74,7 @@ var sentinels = []struct {
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
+	{client.ErrNotReached, outcome{ExitTimeout, "is it a position of this ledger? deed status names its last one"}},
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
 	{context.DeadlineExceeded, outcome{ExitTimeout, "try again with more time"}},
 	{context.Canceled, outcome{ExitUnavailable, "it was interrupted: try again"}},

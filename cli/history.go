@@ -19,6 +19,9 @@ import (
 // else, when none runs, in its stopped folder. live says which. Close it.
 func (s *session) history(ctx context.Context) (r journal.Reader, live bool, err error) {
 	c, err := s.dial()
+	if err == nil && s.flags.atLeast > 0 {
+		_, err = c.Status(ctx) // what is read now was in the ledger then
+	}
 	if err == nil {
 		r, err = c.Reader(ctx)
 		return r, true, err

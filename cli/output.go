@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
 	"github.com/go-json-experiment/json"
@@ -22,7 +23,9 @@ const outputSchema = "deed.cli/v1"
 type envelope struct {
 	Schema string `json:"schema"`
 	Kind   string `json:"kind"`
-	Data   any    `json:"data"`
+	// Position is the one that an answer about the ledger's state reflects.
+	Position events.Position `json:"position,omitzero"`
+	Data     any             `json:"data"`
 }
 
 // printer writes results. Everything that is no result goes to stderr.
@@ -47,9 +50,13 @@ func (p *printer) item(kind string, data any, text func(w *textWriter)) error {
 }
 
 func (p *printer) encode(kind string, data any, options ...json.Options) error {
-	text, err := json.Marshal(envelope{Schema: outputSchema, Kind: kind, Data: data}, options...)
+	return p.write(envelope{Schema: outputSchema, Kind: kind, Data: data}, options...)
+}
+
+func (p *printer) write(e envelope, options ...json.Options) error {
+	text, err := json.Marshal(e, options...)
 	if err != nil {
-		return fmt.Errorf("print %s: %w", kind, err)
+		return fmt.Errorf("print %s: %w", e.Kind, err)
 	}
 	_, err = p.out.Write(append(escape(text), '\n'))
 	return err

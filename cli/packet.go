@@ -18,6 +18,8 @@ type packetData struct {
 	Digest string `json:"digest"`
 	// Head is the ledger's signed head when the packet was made.
 	Head string `json:"head"`
+	// Position is the one that the packet reflects.
+	Position events.Position `json:"position"`
 }
 
 // maxPacket bounds --limit, in bytes.
@@ -100,10 +102,10 @@ func (s *session) packet(ctx context.Context, q protocol.Ask, form packetForm) e
 		return err
 	}
 	if s.json {
-		return s.result("packet", packetData{Packet: jsontext.Value(p.JSON), Digest: p.Digest, Head: p.Head}, nil)
+		return s.answer(p.Position, "packet", packetData{Packet: jsontext.Value(p.JSON), Digest: p.Digest, Head: p.Head, Position: p.Position}, nil)
 	}
 	w := &textWriter{out: s.out}
-	seal := fmt.Sprintf("packet digest %s, ledger head %d %s", p.Digest, head.Size, head.Root)
+	seal := fmt.Sprintf("packet digest %s, as of position %d, ledger head %d %s", p.Digest, p.Position, head.Size, head.Root)
 	switch {
 	case form.raw && s.env.Terminal:
 		w.block(string(escape([]byte(p.JSON))))

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/deedledger/deed/ledger"
 	"github.com/spf13/cobra"
@@ -31,6 +32,12 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 			if f.output != "text" && f.output != "json" {
 				return fmt.Errorf("%w: -o %q, want text or json", errUsage, f.output)
 			}
+			if f.atLeast >= 1<<53 {
+				return fmt.Errorf("%w: --at-least %d is no position", errUsage, f.atLeast)
+			}
+			if f.patience <= 0 {
+				return fmt.Errorf("%w: --patience %v, want more than nothing", errUsage, f.patience)
+			}
 			return nil
 		},
 	}
@@ -46,6 +53,8 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 	p.StringVar(&f.as, "as", "", "actor whose key signs (DEED_AS); default: the context's, who is the admin that created the ledger")
 	p.StringVar(&f.keyFile, "key", "", "private key file that signs (DEED_KEY), instead of the one named like the actor")
 	p.StringVar(&f.passphrase, "passphrase-file", "", "file with the key's passphrase (DEED_PASSPHRASE_FILE)")
+	p.Uint64Var(&f.atLeast, "at-least", 0, "wait until the answer reflects this position")
+	p.DurationVar(&f.patience, "patience", 30*time.Second, "how long --at-least waits")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())
 	for _, build := range commands() {

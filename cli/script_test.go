@@ -159,6 +159,7 @@ func jsonOut(ts *testscript.TestScript, neg bool, _ []string) {
 		var object struct {
 			Schema string           `json:"schema"`
 			Kind   string           `json:"kind"`
+			At     uint64           `json:"position"`
 			Data   *json.RawMessage `json:"data"`
 		}
 		d := json.NewDecoder(strings.NewReader(line))

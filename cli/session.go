@@ -48,6 +48,8 @@ type flags struct {
 	as         string
 	keyFile    string
 	passphrase string
+	atLeast    uint64 // position that answers must reflect, 0 for any
+	patience   time.Duration
 	dryRun     bool // on commands that write
 }
 
@@ -148,6 +150,7 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 	return client.Dial(client.Config{
 		URL: running.URL, User: credential.User, Password: credential.Password, Ledger: f.Ledger,
 		Identity: identity, Service: key, HeadPath: headPath,
+		AtLeast: events.Position(s.flags.atLeast), Patience: s.flags.patience,
 	})
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -15,45 +14,8 @@ import (
 // newTaskCommand builds "deed task".
 func newTaskCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "task", Short: "List and show tasks"}
-	list := &cobra.Command{
-		Use: "list", Short: "List tasks and whom they wait for", Args: cobra.NoArgs,
-		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listTasks(ctx) }),
-	}
-	show := &cobra.Command{
-		Use: "show [TASK]", Short: "Show where a task stands", Args: cobra.MaximumNArgs(1),
-		Long: "Show where a task stands: contract, attempt, lease, acceptance items, effects and findings. -o json has all of it.",
-		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
-			task, err := s.taskArg(ctx, args)
-			if err != nil {
-				return err
-			}
-			state, err := s.existing(ctx, task)
-			if err != nil {
-				return err
-			}
-			return s.result("task", state, func(w *textWriter) { w.task(state) })
-		}),
-	}
-	cmd.AddCommand(list, show)
+	cmd.AddCommand(newTaskListCommand(e, f), newTaskShowCommand(e, f))
 	return cmd
-}
-
-func (s *session) listTasks(ctx context.Context) error {
-	c, err := s.dial()
-	if err != nil {
-		return err
-	}
-	tasks, err := c.Tasks(ctx)
-	if err != nil {
-		return err
-	}
-	return s.result("tasks", tasks, func(w *textWriter) {
-		rows := make([][]string, len(tasks.Tasks))
-		for i, t := range tasks.Tasks {
-			rows[i] = []string{t.Task, t.State.String(), t.Attempt, t.Actor, waitsFor(t.Waiting), clipped(t.Goal)}
-		}
-		w.table([]string{"TASK", "STATE", "ATTEMPT", "LEASE", "WAITS FOR", "GOAL"}, rows)
-	})
 }
 
 // clipped bounds a text in a table's cell.

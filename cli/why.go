@@ -58,7 +58,7 @@ listed can still be refused for what it says.`,
 			if r := state.Task.Reserved; r != nil && o.now >= r.Until {
 				state.Waiting.Actors = nil // the reservation is over; the log has no event of that
 			}
-			return s.result("why", whyOf(state), func(w *textWriter) { w.why(state, o) })
+			return s.answer(state.Position, "why", whyOf(state), func(w *textWriter) { w.why(state, o) })
 		}),
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "list every event that is legal now")

@@ -44,6 +44,10 @@ type Config struct {
 	HeadPath string
 	// Timeout bounds one request. Default ten seconds.
 	Timeout time.Duration
+	// AtLeast lets every query wait until the answer reflects this position,
+	// for at most Patience; default thirty seconds.
+	AtLeast  events.Position
+	Patience time.Duration
 }
 
 // Client talks to the service of one ledger.
@@ -59,6 +63,9 @@ var errUnavailable = errors.New("service does not answer")
 // Dial connects to a service. An error is an unavailable [*ledger.Refusal], or
 // a refused one when the service does not take the credential.
 func Dial(cfg Config) (*Client, error) {
+	if cfg.Patience == 0 {
+		cfg.Patience = 30 * time.Second
+	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
@@ -115,11 +122,12 @@ func (c *Client) request(ctx context.Context, m *nats.Msg, out any) error {
 
 // ask sends a query.
 func (c *Client) ask(ctx context.Context, query string, q protocol.Ask, out any) error {
+	q.AtLeast = c.cfg.AtLeast
 	body, err := json.Marshal(q)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", query, err)
 	}
-	err = c.request(ctx, &nats.Msg{Subject: protocol.SubjectQuery(c.cfg.Ledger, query), Data: body}, out)
+	err = c.askUntil(ctx, &nats.Msg{Subject: protocol.SubjectQuery(c.cfg.Ledger, query), Data: body}, out)
 	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Unknown {
 		return unavailable(errors.New(r.Text)) // a query changes nothing
 	}

@@ -44,6 +44,7 @@ func (t *Task) Apply(r events.Record) error {
 		return fmt.Errorf("apply position %d to task %s: %w", r.Position, t.ID, err)
 	}
 	t.fold(r, p)
+	t.hear(r)
 	t.Sequence, t.Head = r.Event.Sequence, r.Event.Hash().String()
 	t.Position, t.Admitted = r.Position, r.Admitted
 	return nil

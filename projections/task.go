@@ -55,6 +55,8 @@ type Task struct {
 	// Contributors are actors that held a work lease or signed a result or an
 	// effect of the task, sorted.
 	Contributors []string `json:"contributors,omitempty"`
+
+	heard int64 // see Heard; in no encoding
 }
 
 // Block is where and why a fold stopped.

@@ -22,6 +22,9 @@ import (
 const (
 	// answerTimeout bounds how long a submission may wait for its turn.
 	answerTimeout = 20 * time.Second
+	// reachTimeout bounds how long one query waits for a position; whoever
+	// wants to wait longer asks again.
+	reachTimeout = 4 * time.Second
 	// maxInFlight bounds how many requests are worked on at once.
 	maxInFlight = 256
 )
@@ -61,14 +64,14 @@ func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Servi
 	}{
 		{"submit", protocol.SubjectSubmit(name), s.submit},
 		{"renew", protocol.SubjectRenew(name), s.renew},
-		{protocol.QueryStatus, protocol.SubjectQuery(name, protocol.QueryStatus), ask(s.status)},
-		{protocol.QueryTasks, protocol.SubjectQuery(name, protocol.QueryTasks), ask(s.tasks)},
-		{protocol.QueryTask, protocol.SubjectQuery(name, protocol.QueryTask), ask(s.task)},
-		{protocol.QueryRegistry, protocol.SubjectQuery(name, protocol.QueryRegistry), ask(s.registry)},
-		{protocol.QueryEvent, protocol.SubjectQuery(name, protocol.QueryEvent), ask(s.event)},
-		{protocol.QueryPacket, protocol.SubjectQuery(name, protocol.QueryPacket), ask(s.packet)},
-		{protocol.QueryProof, protocol.SubjectQuery(name, protocol.QueryProof), ask(s.proof)},
-		{protocol.QueryConsistency, protocol.SubjectQuery(name, protocol.QueryConsistency), ask(s.consistency)},
+		{protocol.QueryStatus, protocol.SubjectQuery(name, protocol.QueryStatus), ask(s, s.status)},
+		{protocol.QueryTasks, protocol.SubjectQuery(name, protocol.QueryTasks), ask(s, s.tasks)},
+		{protocol.QueryTask, protocol.SubjectQuery(name, protocol.QueryTask), ask(s, s.task)},
+		{protocol.QueryRegistry, protocol.SubjectQuery(name, protocol.QueryRegistry), ask(s, s.registry)},
+		{protocol.QueryEvent, protocol.SubjectQuery(name, protocol.QueryEvent), ask(s, s.event)},
+		{protocol.QueryPacket, protocol.SubjectQuery(name, protocol.QueryPacket), ask(s, s.packet)},
+		{protocol.QueryProof, protocol.SubjectQuery(name, protocol.QueryProof), ask(s, s.proof)},
+		{protocol.QueryConsistency, protocol.SubjectQuery(name, protocol.QueryConsistency), ask(s, s.consistency)},
 	}
 	for _, e := range endpoints {
 		if err := m.AddEndpoint(e.name, s.handler(e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
@@ -136,14 +139,20 @@ func respond(r micro.Request, data any, err error) {
 	_ = r.Respond(body, micro.WithHeaders(headers)) // a client that is gone looks for its event by id
 }
 
-// ask decodes a query's body before its handler.
-func ask[T any](handle func(protocol.Ask) (T, error)) func(context.Context, micro.Request) (any, error) {
-	return func(_ context.Context, r micro.Request) (any, error) {
+// ask decodes a query's body before its handler, and waits until the answer
+// reflects what the query asks for.
+func ask[T any](s *Service, handle func(protocol.Ask) (T, error)) func(context.Context, micro.Request) (any, error) {
+	return func(ctx context.Context, r micro.Request) (any, error) {
 		var q protocol.Ask
 		if len(r.Data()) > 0 {
 			if err := json.Unmarshal(r.Data(), &q, json.RejectUnknownMembers(true)); err != nil {
 				return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeForm, Rule: "query", Text: err.Error()}
 			}
+		}
+		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+		defer cancel()
+		if err := s.writer.Reach(ctx, q.AtLeast); err != nil {
+			return nil, err
 		}
 		return handle(q)
 	}
@@ -167,7 +176,7 @@ func (s *Service) status(q protocol.Ask) (protocol.Status, error) {
 	if err != nil {
 		return protocol.Status{}, err
 	}
-	out := protocol.Status{Ledger: s.name, Head: string(head), Consistency: protocol.Hashes(consistency), Version: s.version}
+	out := protocol.Status{Ledger: s.name, Head: string(head), Consistency: protocol.Hashes(consistency), Version: s.version, Clock: s.writer.Clock()}
 	if broken := s.writer.Broken(); broken != nil {
 		out.Broken = broken.Error()
 	}
@@ -176,31 +185,6 @@ func (s *Service) status(q protocol.Ask) (protocol.Status, error) {
 		out.Position, out.Tasks = b.State.Position, len(b.State.Tasks)
 	})
 	return out, nil
-}
-
-func (s *Service) tasks(protocol.Ask) (out protocol.Tasks, err error) {
-	out.Tasks = []protocol.Summary{}
-	s.writer.View(func(b *ledger.Book) {
-		out.Position = b.State.Position
-		for _, id := range b.State.TaskIDs() {
-			out.Tasks = append(out.Tasks, summary(b.State.Tasks[id]))
-		}
-	})
-	return out, nil
-}
-
-func summary(t *projections.Task) protocol.Summary {
-	s := protocol.Summary{Task: t.ID, State: t.State, Waiting: t.Waiting(), Position: t.Position, Since: t.Since}
-	if n := len(t.Contracts); n > 0 {
-		s.Goal = t.Contracts[n-1].Contract.Goal
-	}
-	if a := t.Attempt(); a != nil {
-		s.Attempt = a.ID
-	}
-	if t.Lease != nil {
-		s.Actor = t.Lease.Actor
-	}
-	return s
 }
 
 // notFound answers a query about a task without events.
@@ -262,7 +246,7 @@ func (s *Service) packet(q protocol.Ask) (out protocol.Packet, err error) {
 		if err != nil {
 			return err
 		}
-		out = protocol.Packet{JSON: string(text), Markdown: markdown, Digest: digest.String()}
+		out = protocol.Packet{JSON: string(text), Markdown: markdown, Digest: digest.String(), Position: b.State.Position}
 		return nil
 	})
 	if err != nil {

@@ -86,6 +86,9 @@ type Ask struct {
 	// Size, the others to the head that they answer with.
 	Known uint64 `json:"known,omitzero"`
 	Size  uint64 `json:"size,omitzero"`
+	// AtLeast lets the answer wait, for some seconds, until it reflects this
+	// position; a [ledger.RuleReach] refusal when it does not come.
+	AtLeast events.Position `json:"atLeast,omitzero"`
 }
 
 // Status is the answer to QueryStatus.
@@ -100,6 +103,8 @@ type Status struct {
 	Consistency []string `json:"consistency,omitempty"`
 	Broken      string   `json:"broken,omitzero"`
 	Version     string   `json:"version"`
+	// Clock is the service's admission clock, unix ns.
+	Clock int64 `json:"clock,string,omitzero"`
 }
 
 // Summary is one task in the answer to QueryTasks.
@@ -112,12 +117,27 @@ type Summary struct {
 	Waiting  projections.Waiting `json:"waiting_on"`
 	Position events.Position     `json:"position"`
 	Since    int64               `json:"since,string"`
+	// Admitted is the stamp of the last event, Heard that of the newest one by
+	// the holder of the live lease; 0 without a lease.
+	Admitted int64 `json:"admitted,string"`
+	Heard    int64 `json:"heard,string,omitzero"`
+	// Risk is the risk tier of the contract.
+	Risk string `json:"risk,omitzero"`
+	// Commits are those that the task is about: base, result, delivery.
+	Commits []string `json:"commits,omitempty"`
+	// Actors took part in the work.
+	Actors []string `json:"actors,omitempty"`
+	// Claims are the purposes for which a lease waits to be claimed.
+	Claims   []events.Purpose         `json:"claims,omitempty"`
+	Reserved *projections.Reservation `json:"reserved,omitempty"`
 }
 
 // Tasks is the answer to QueryTasks.
 type Tasks struct {
 	Position events.Position `json:"position"`
-	Tasks    []Summary       `json:"tasks"`
+	// Clock is the service's admission clock, unix ns.
+	Clock int64     `json:"clock,string"`
+	Tasks []Summary `json:"tasks"`
 }
 
 // TaskState is the answer to QueryTask: a task and what is needed to act on it.
@@ -149,6 +169,8 @@ type Packet struct {
 	Markdown string `json:"markdown"`
 	Digest   string `json:"digest"`
 	Head     string `json:"head"`
+	// Position is the one that the packet reflects; Head may be further on.
+	Position events.Position `json:"position"`
 }
 
 // Proof is the answer to QueryProof: that an event lies under a head.
