@@ -37,8 +37,8 @@ whether a call happened, a person decides.`,
 
 // effectFlags are the flags of "deed effect run" that need reading.
 type effectFlags struct {
-	kind, probe, probeFile string
-	env                    []string
+	kind, probe, probeFile, provider string
+	env                              []string
 }
 
 // newEffectRunCommand builds "deed effect run".
@@ -92,6 +92,7 @@ have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 	p.StringVar(&d.PayloadDigest, "payload", "", "digest of what is applied, as a provider can show it; derived from the command where left out")
 	p.StringArrayVar(&d.Parts, "part", nil, "part that can succeed or fail by itself (repeat)")
 	p.StringVar(&ef.probe, "probe", "", "command, split at spaces, that tells whether the effect happened and changes nothing")
+	p.StringVar(&ef.provider, "provider", "", "what the provider promises: dedupes (a second call with a key changes nothing) or fences (refuses a DEED_FENCE below the highest that a call or probe showed it)")
 	p.StringVar(&ef.probeFile, "probe-file", "", "file with the probe's argument list as a JSON array")
 	p.StringArrayVar(&ef.env, "env", nil, "environment variable to pass on, by name (repeat)")
 	p.DurationVar(&c.timeout, "timeout", runner.DefaultTimeout, "time limit of the call")
@@ -107,11 +108,14 @@ func (s *session) readEffectFlags(ctx context.Context, c *call, ef *effectFlags)
 		return choose("--kind", d.Kind, effectKinds())
 	case d.Target == "":
 		return fmt.Errorf("%w: --target is missing", errUsage)
+	case ef.provider != "" && !slices.Contains(events.Providers(), events.Provider(ef.provider)):
+		return choose("--provider", events.Provider(ef.provider), events.Providers())
 	case ef.probe != "" && ef.probeFile != "":
 		return fmt.Errorf("%w: --probe and --probe-file exclude each other", errUsage)
 	case c.timeout <= 0 || c.timeout > runner.MaxTimeout:
 		return fmt.Errorf("%w: --timeout %s, want up to %s", errUsage, c.timeout, runner.MaxTimeout)
 	}
+	d.Provider = events.Provider(ef.provider)
 	d.Probe = strings.Fields(ef.probe)
 	if ef.probeFile != "" {
 		if d.Probe, err = s.readProbe(ef.probeFile); err != nil {

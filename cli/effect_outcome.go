@@ -75,19 +75,37 @@ func (s *session) callDead(repo *workspace.Repo, e *projections.Effect) bool {
 	return err == nil && lock.CallDead()
 }
 
+// question is what a probe is asked.
+type question struct {
+	part string
+	// fence is the task's newest one. A provider that refuses old fences is
+	// shown it, and knows from then on that older runs are over.
+	fence uint64
+	limit time.Duration
+}
+
 // probe asks the effect's own probe about one part of its newest try and
 // weighs the answer.
-func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projections.Effect, part string, limit time.Duration) finding {
+func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projections.Effect, q question) finding {
+	part := q.part
 	newest := e.Tries[len(e.Tries)-1]
 	f := finding{part: part, status: projections.StatusUnknown, try: e.Part(part).Try, token: newest.Token, basis: events.BasisProbe}
 	// The old call is looked at before the question: a call that ends in
 	// between cannot make an absence out of its own effect.
 	dead := s.callDead(repo, e)
+	shown := newest.Fence
+	if e.Intent.Provider == events.ProviderFences {
+		shown = max(shown, q.fence)
+	}
 	answer := runner.RunProbe(ctx, runner.EffectCall{
-		Key: e.Intent.Key, Fence: fmt.Sprint(newest.Fence), Token: newest.Token, Command: e.Intent.Probe,
-		Dir: repo.Top(), Timeout: limit, Env: append(s.childEnv(), effectEnv(e.Intent, part)...),
+		Key: e.Intent.Key, Fence: fmt.Sprint(shown), Token: newest.Token, Command: e.Intent.Probe,
+		Dir: repo.Top(), Timeout: q.limit, Env: append(s.childEnv(), effectEnv(e.Intent, part)...),
 	})
-	evidence := runner.Evidence{Digest: e.Intent.PayloadDigest, Probe: answer, CallDead: dead}
+	evidence := runner.Evidence{
+		Digest: e.Intent.PayloadDigest, Probe: answer, CallDead: dead,
+		// A later try has a later fence, or the same one.
+		Dedupes: e.Intent.Provider == events.ProviderDedupes, Fenced: shown > newest.Fence,
+	}
 	for _, t := range e.Tries {
 		evidence.Tokens = append(evidence.Tokens, t.Token)
 		if t.Token == answer.Token {
@@ -190,7 +208,7 @@ func (s *session) judgeCall(ctx context.Context, c *call, e *projections.Effect,
 		case p.Name == "" && end.claims(newest.Token):
 			f.take(end.out.Reply, e.Intent.PayloadDigest)
 		case len(e.Intent.Probe) > 0 && !end.lost:
-			f = s.probe(ctx, c.repo, e, p.Name, c.timeout)
+			f = s.probe(ctx, c.repo, e, question{p.Name, newest.Fence, c.timeout})
 			f.evidence = end.text() + "; " + f.evidence
 		default:
 			f.evidence = end.text() + "; no reply that carries our token, and no probe that could be asked"

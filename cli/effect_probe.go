@@ -55,7 +55,7 @@ func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *proj
 		case !o.allow && !listsCommand(t.Contract(), e.Intent.Probe):
 			f.evidence = "the contract's scope lists no such command: --allow-probe runs it all the same"
 		default:
-			f = s.probe(ctx, repo, e, p.Name, o.limit)
+			f = s.probe(ctx, repo, e, question{p.Name, t.Fence, o.limit})
 		}
 		record := o.record && f.conclusive() && !known(&p, f)
 		if record {

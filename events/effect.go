@@ -59,6 +59,9 @@ type Intent struct {
 	Occurrence    string     `json:"occurrence,omitzero"`
 	InputDigest   string     `json:"inputDigest"`
 	PayloadDigest string     `json:"payloadDigest"`
+	// Provider says what the provider does with a call that comes a second
+	// time or late, where it does anything.
+	Provider Provider `json:"provider,omitzero"`
 	// Commit is the commit that the effect acts on, where there is one.
 	Commit string `json:"commit,omitzero"`
 	// Parts name what can succeed or fail by itself; none means one part.
@@ -85,6 +88,9 @@ func (i *Intent) Validate() error {
 	v.line("occurrence", i.Occurrence, true)
 	v.digest("inputDigest", i.InputDigest, false)
 	v.digest("payloadDigest", i.PayloadDigest, false)
+	if i.Provider != "" {
+		v.oneOf("provider", string(i.Provider), string(ProviderDedupes), string(ProviderFences))
+	}
 	v.object("commit", i.Commit, true)
 	v.count("parts", len(i.Parts), 0, 64)
 	for n, p := range i.Parts {

@@ -8,7 +8,7 @@ type EffectVerdict string
 // The verdicts. Only EffectAbsentProven permits another dispatch.
 const (
 	EffectConfirmed    EffectVerdict = "confirmed"
-	EffectAbsentProven EffectVerdict = "absent-proven"
+	EffectAbsentProven EffectVerdict = "absent-proven" // or harmless to try again
 	EffectUnknown      EffectVerdict = "unknown"
 	EffectConflict     EffectVerdict = "conflict"
 )
@@ -19,9 +19,20 @@ type Evidence struct {
 	Digest   string   // of our payload; "" when it has none that a provider could show
 	Probe    ProbeResult
 	CallDead bool // see [Lock.CallDead]: of every try
+	// Dedupes says that the provider answers every later call of our key with
+	// what the first one made.
+	Dedupes bool
+	// Fenced says that the provider refuses calls below the highest fence that
+	// it was shown, and that the probe showed it a higher one than every try
+	// had: what it does not have now no old call can add.
+	Fenced bool
 }
 
 // Judge weighs the evidence and names the rule that decided. It is pure.
+//
+// That a provider refuses old fences is not enough by itself: the old call may
+// have acted and not be visible yet, so the probe must be complete as well; and
+// until the provider is shown a higher fence it refuses nothing.
 //
 //	found with another digest                      conflict
 //	found with a token that is not ours            conflict
@@ -29,7 +40,9 @@ type Evidence struct {
 //	found with our token                           confirmed
 //	found without a token, with our digest         confirmed
 //	found with neither                             unknown
+//	absent, and the provider dedupes               absent-proven
 //	absent, complete, and the old call is dead     absent-proven
+//	absent, complete, and the old call is fenced   absent-proven
 //	everything else                                unknown
 //
 // An empty value of the probe says nothing; it equals nothing.
@@ -37,12 +50,16 @@ func Judge(e Evidence) (EffectVerdict, string) {
 	p := e.Probe
 	if p.Status == ProbeAbsent {
 		switch {
+		case e.Dedupes:
+			return EffectAbsentProven, "absent-provider-dedupes"
 		case !p.Complete:
 			return EffectUnknown, "absent-not-complete"
-		case !e.CallDead:
-			return EffectUnknown, "absent-call-may-run"
+		case e.CallDead:
+			return EffectAbsentProven, "absent-complete-call-dead"
+		case e.Fenced:
+			return EffectAbsentProven, "absent-complete-call-fenced"
 		}
-		return EffectAbsentProven, "absent-complete-call-dead"
+		return EffectUnknown, "absent-call-may-run"
 	}
 	if p.Status != ProbeFound {
 		return EffectUnknown, "probe-unknown"

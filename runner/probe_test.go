@@ -94,7 +94,37 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s by %s, want %s by %s", c.name, got, rule, c.want, c.rule)
 		}
 	}
+	judgeProviders(t)
 	if got, _ := Judge(Evidence{Tokens: []string{""}, Probe: found("1", "", "")}); got != EffectUnknown {
 		t.Errorf("an empty token equals an empty token: %s", got)
+	}
+}
+
+// judgeProviders has what a provider promises: it turns an absence into leave
+// to try again, and changes nothing else.
+func judgeProviders(t *testing.T) {
+	t.Helper()
+	absent, complete := ProbeResult{Status: ProbeAbsent}, ProbeResult{Status: ProbeAbsent, Complete: true}
+	for _, c := range []struct {
+		name            string
+		probe           ProbeResult
+		dedupes, fenced bool
+		want            EffectVerdict
+		rule            string
+	}{
+		{"dedupes", absent, true, false, EffectAbsentProven, "absent-provider-dedupes"},
+		{"dedupes, complete", complete, true, false, EffectAbsentProven, "absent-provider-dedupes"},
+		{"fenced, complete", complete, false, true, EffectAbsentProven, "absent-complete-call-fenced"},
+		{"fenced, not complete", absent, false, true, EffectUnknown, "absent-not-complete"},
+		{"no promise", complete, false, false, EffectUnknown, "absent-call-may-run"},
+		{"probe unknown", ProbeResult{Status: ProbeUnknown}, true, true, EffectUnknown, "probe-unknown"},
+		{"no probe", ProbeResult{}, true, true, EffectUnknown, "probe-unknown"},
+		{"found without a mark", ProbeResult{Status: ProbeFound, ExternalID: "1"}, true, true, EffectUnknown, "found-unmarked"},
+		{"another token", ProbeResult{Status: ProbeFound, ExternalID: "1", Token: "x"}, true, true, EffectConflict, "found-other-token"},
+	} {
+		got, rule := Judge(Evidence{Tokens: []string{"t1"}, Probe: c.probe, Dedupes: c.dedupes, Fenced: c.fenced})
+		if got != c.want || rule != c.rule {
+			t.Errorf("%s: %s by %s, want %s by %s", c.name, got, rule, c.want, c.rule)
+		}
 	}
 }
