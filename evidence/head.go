@@ -62,7 +62,8 @@ func (h Head) text() []byte {
 
 // VerifierKey returns the key that checks heads of a ledger in the encoding of
 // signed notes, for programs other than this one. It returns ErrHeadForm for a
-// bad ledger name or a zero identity, signer.ErrPublicKey for a zero key.
+// bad ledger name or a zero identity, signer.ErrPublicKey for a key that is zero or
+// not Ed25519, the one algorithm of signed notes that is used here.
 func VerifierKey(ledger string, identity events.Hash, public signer.PublicKey) (string, error) {
 	head := Head{Ledger: ledger, Identity: identity, Size: 1}
 	if err := head.check(); err != nil {
@@ -70,6 +71,9 @@ func VerifierKey(ledger string, identity events.Hash, public signer.PublicKey) (
 	}
 	if public.IsZero() {
 		return "", fmt.Errorf("encode verifier key: %w: no key", signer.ErrPublicKey)
+	}
+	if public.Algorithm() != signer.Ed25519 {
+		return "", fmt.Errorf("encode verifier key: %w: signed notes want Ed25519, this is %s", signer.ErrPublicKey, public.Algorithm())
 	}
 	key, err := note.NewEd25519VerifierKey(head.Origin(), public.Bytes())
 	if err != nil {

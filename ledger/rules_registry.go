@@ -24,6 +24,12 @@ func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) 
 	if s.Event.Fence != 0 || s.Event.Subject != "" {
 		return refuse(CodeForm, rule, "a registry event has neither subject nor fencetoken")
 	}
+	if refusal := checkStopped(g, s); refusal != nil {
+		return refusal
+	}
+	if d, ok := s.Payload.(*events.Integrity); ok {
+		return checkIntegrity(g, s, d)
+	}
 	if d, ok := s.Payload.(*events.KeyClaim); ok {
 		return checkKeyClaim(g, keys, s, d)
 	}
@@ -46,7 +52,7 @@ func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) 
 	case *events.Revocation:
 		return checkRevocation(g, s, d)
 	}
-	return refuse(CodeRule, "default-deny", "no rule allows %s", s.Event.Type)
+	return checkSteering(g, keys, s)
 }
 
 // checkGenesis checks the first event of a ledger: by an admin that it names,
@@ -67,8 +73,10 @@ func checkGenesis(g *projections.Registry, s Submission, d *events.Genesis) erro
 		}
 		ids[string(key.ID())] = a.Actor
 	}
-	if _, err := signer.ParsePublicKey(d.Service.Key); err != nil {
+	if key, err := signer.ParsePublicKey(d.Service.Key); err != nil {
 		return refuse(CodeForm, rule+"/key", "service key: %v", err)
+	} else if key.Algorithm() != signer.Ed25519 {
+		return refuse(CodeForm, rule+"/key", "service key: %s, but heads are signed with Ed25519", key.Algorithm())
 	}
 	for _, id := range s.Signers {
 		if ids[id] == "" {

@@ -69,7 +69,6 @@ func Seal(payloadType string, payload []byte, keys ...Key) ([]byte, error) {
 		}
 		providers = append(providers, &sigstoredsse.SignerAdapter{
 			SignatureSigner: key.secret().signer,
-			Pub:             ed25519.PublicKey(key.public.raw[:]),
 			PubKeyID:        string(key.ID()),
 		})
 	}
@@ -128,7 +127,6 @@ func Open(envelope []byte, payloadType string, limit int, lookup func(KeyID) (Pu
 		signers = append(signers, id)
 		verifiers = append(verifiers, &sigstoredsse.VerifierAdapter{
 			SignatureVerifier: key.verifier,
-			Pub:               ed25519.PublicKey(key.raw[:]),
 			PubKeyID:          sig.KeyID,
 		})
 	}
@@ -214,8 +212,11 @@ func checkSignatures(signatures []dsse.Signature) error {
 		if err != nil {
 			return fmt.Errorf("%w: signature: %w", ErrEnvelopeForm, err)
 		}
-		if len(sig) != ed25519.SignatureSize {
-			return fmt.Errorf("%w: signature of %d bytes, want %d", ErrEnvelopeForm, len(sig), ed25519.SignatureSize)
+		if len(sig) == ed25519.SignatureSize {
+			continue // of which sort it has to be, the key says when it verifies
+		}
+		if err := checkP256Signature(sig); err != nil {
+			return fmt.Errorf("%w: signature of %d bytes is neither Ed25519's nor ECDSA P-256's: %w", ErrEnvelopeForm, len(sig), err)
 		}
 	}
 	return nil

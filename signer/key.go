@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"github.com/sigstore/sigstore/pkg/signature"
-	"github.com/sigstore/sigstore/pkg/signature/options"
 )
 
 // ErrNoKey means that a zero Key was asked to sign or to be written.
@@ -28,10 +27,10 @@ type Key struct {
 
 type secret struct {
 	signer  signature.Signer
-	private ed25519.PrivateKey
+	private crypto.PrivateKey // nil where a plugin holds it
 }
 
-// GenerateKey makes a key from 32 bytes of random, which must be a secure
+// GenerateKey makes an Ed25519 key from 32 bytes of random, which must be a secure
 // source such as crypto/rand.Reader. It fails only if reading fails.
 func GenerateKey(random io.Reader) (Key, error) {
 	seed := make([]byte, ed25519.SeedSize)
@@ -39,25 +38,6 @@ func GenerateKey(random io.Reader) (Key, error) {
 		return Key{}, fmt.Errorf("generate key: %w", err)
 	}
 	return newKey(ed25519.NewKeyFromSeed(seed))
-}
-
-func newKey(private ed25519.PrivateKey) (Key, error) {
-	// With SHA-256 as the hash, sigstore signs pure Ed25519: the hash is named
-	// for other algorithms and not applied here.
-	loaded, err := signature.LoadSignerVerifierWithOpts(private, options.WithHash(crypto.SHA256))
-	if err != nil {
-		return Key{}, fmt.Errorf("load key: %w", err)
-	}
-	raw, ok := private.Public().(ed25519.PublicKey)
-	if !ok {
-		return Key{}, fmt.Errorf("load key: %w: not Ed25519", ErrPublicKey)
-	}
-	public, err := NewPublicKey(raw)
-	if err != nil {
-		return Key{}, fmt.Errorf("load key: %w", err)
-	}
-	held := secret{signer: loaded, private: private}
-	return Key{secret: func() secret { return held }, public: public}, nil
 }
 
 // ID returns the id of the key's public half, empty for the zero Key.
@@ -69,8 +49,10 @@ func (k Key) Public() PublicKey { return k.public }
 // IsZero reports whether k holds no key.
 func (k Key) IsZero() bool { return k.secret == nil }
 
-// Sign returns the 64 bytes of the signature of message. It returns ErrNoKey
-// for the zero Key.
+// Sign returns the signature of message: 64 bytes for Ed25519, at most 71 for
+// ECDSA P-256 (DER with a low s). The same message gets the same signature,
+// except from a plugin. It returns ErrNoKey for the zero Key, and the errors of
+// [Plugins].
 //
 // Never let another party choose the whole message: what Deed signs begins with
 // "DSSEv1 " or with the origin of a head, and so cannot be taken for the other.

@@ -2,7 +2,6 @@ package signer
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -43,8 +42,9 @@ func PublicKeyPath(path string) string { return path + ".pub" }
 // encrypted PEM, with a nil one it is plain PKCS#8 PEM.
 //
 // An existing file, or link, is never replaced: the error then wraps
-// fs.ErrExist. On any error neither file is left behind, unless the process
-// dies meanwhile. It returns ErrNoKey for a zero key and ErrPassphrase for a
+// fs.ErrExist. On any error neither file is left behind. A process that dies
+// meanwhile leaves both, none, or the private one: WritePublicKeyFile adds the
+// other. It returns ErrNoKey for a zero key or a plugin's, ErrPassphrase for a
 // passphrase that is empty but not nil, or longer than MaxPassphraseBytes.
 func WriteKeyFile(path string, key Key, passphrase []byte) error {
 	if key.IsZero() {
@@ -58,14 +58,39 @@ func WriteKeyFile(path string, key Key, passphrase []byte) error {
 	if err != nil {
 		return fmt.Errorf("write key file: %w", err)
 	}
-	if err := createFile(path, private, privateKeyMode); err != nil {
+	if err := writePair(path, private, public); err != nil {
 		return fmt.Errorf("write key file: %w", err)
 	}
+	return nil
+}
+
+// writePair writes what is private to path and what is public beside it.
+func writePair(path string, private, public []byte) error {
+	if err := createFile(path, private, privateKeyMode); err != nil {
+		return err
+	}
 	if err := createFile(PublicKeyPath(path), public, publicKeyMode); err != nil {
-		return fmt.Errorf("write key file: %w", errors.Join(err, os.Remove(path)))
+		return errors.Join(err, os.Remove(path))
 	}
 	if err := syncFolder(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("write key file: %w", errors.Join(err, os.Remove(path), os.Remove(PublicKeyPath(path))))
+		return errors.Join(err, os.Remove(path), os.Remove(PublicKeyPath(path)))
+	}
+	return nil
+}
+
+// WritePublicKeyFile writes the public half of the key file at path where a
+// process died before it did. An existing file is never replaced: the error then
+// wraps fs.ErrExist.
+func WritePublicKeyFile(path string, key PublicKey) error {
+	text, err := key.PEM()
+	if err == nil {
+		err = createFile(PublicKeyPath(path), text, publicKeyMode)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write public key file: %w", err)
 	}
 	return nil
 }
@@ -76,16 +101,17 @@ func WriteKeyFile(path string, key Key, passphrase []byte) error {
 //
 // It returns ErrKeyFileMode if group or others have any right to the file,
 // ErrPassphrase for a missing, empty or wrong passphrase, the error of
-// passphrase, an error that wraps fs.ErrNotExist, and ErrKeyFile for anything
-// else than a regular file (a link is refused too) of at most MaxKeyFileBytes
-// that holds one Ed25519 key in PEM and nothing around it.
+// passphrase, an error that wraps fs.ErrNotExist, ErrIsReference for a file of
+// WriteReferenceFile, and ErrKeyFile for anything else than a regular file (a link
+// is refused too) of at most MaxKeyFileBytes that holds one Ed25519 or ECDSA P-256
+// key in PEM and nothing around it.
 func ReadKeyFile(path string, passphrase func() ([]byte, error)) (Key, error) {
-	text, mode, err := readRegular(path)
+	text, err := readPrivate(path)
 	if err != nil {
 		return Key{}, fmt.Errorf("read key file: %w", err)
 	}
-	if mode.Perm()&0o077 != 0 {
-		return Key{}, fmt.Errorf("read key file %q: %w: mode %04o, want 0600", path, ErrKeyFileMode, mode.Perm())
+	if bytes.HasPrefix(text, []byte(referenceMarker)) {
+		return Key{}, fmt.Errorf("read key file %q: %w", path, ErrIsReference)
 	}
 	key, err := decodeKey(text, passphrase)
 	if err != nil {
@@ -97,7 +123,7 @@ func ReadKeyFile(path string, passphrase func() ([]byte, error)) (Key, error) {
 // ReadPublicKeyFile reads a public key file, as found at PublicKeyPath of a key
 // file. No private key is loaded. It returns an error that wraps fs.ErrNotExist,
 // ErrKeyFile for anything but a regular file of at most MaxKeyFileBytes, and
-// ErrPublicKey for anything but one Ed25519 key in PKIX PEM.
+// ErrPublicKey for anything but one key in PKIX PEM.
 func ReadPublicKeyFile(path string) (PublicKey, error) {
 	text, _, err := readRegular(path)
 	if err != nil {
@@ -111,6 +137,9 @@ func ReadPublicKeyFile(path string) (PublicKey, error) {
 }
 
 func encodeKey(key Key, passphrase []byte) ([]byte, error) {
+	if key.secret().private == nil {
+		return nil, fmt.Errorf("encode key: %w: a plugin holds it", ErrNoKey)
+	}
 	if passphrase == nil {
 		text, err := cryptoutils.MarshalPrivateKeyToPEM(key.secret().private)
 		if err != nil {
@@ -158,13 +187,9 @@ func decodeKey(text []byte, passphrase func() ([]byte, error)) (Key, error) {
 	} else if err != nil {
 		return Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
-	private, ok := parsed.(ed25519.PrivateKey)
-	if !ok {
-		return Key{}, fmt.Errorf("%w: %T is not an Ed25519 key", ErrKeyFile, parsed)
-	}
-	key, err := newKey(private)
+	key, err := newKey(parsed)
 	if err != nil {
-		return Key{}, err
+		return Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
 	if ask == nil {
 		if plain, err := encodeKey(key, nil); err != nil || !bytes.Equal(plain, text) {
@@ -179,6 +204,18 @@ func checkPassphrase(passphrase []byte) error {
 		return fmt.Errorf("%w: %d bytes, want 1 to %d", ErrPassphrase, len(passphrase), MaxPassphraseBytes)
 	}
 	return nil
+}
+
+// readPrivate reads a file that nobody but its owner has any right to.
+func readPrivate(path string) ([]byte, error) {
+	text, mode, err := readRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	if mode.Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%q: %w: mode %04o, want 0600", path, ErrKeyFileMode, mode.Perm())
+	}
+	return text, nil
 }
 
 // readRegular reads a bounded regular file that path names itself, without a
@@ -213,20 +250,22 @@ func readRegular(path string) ([]byte, fs.FileMode, error) {
 	return text, opened.Mode(), nil
 }
 
-// createFile writes and fsyncs a file that did not exist. On error it is gone.
+// createFile writes and fsyncs a file that did not exist. It is there as a whole
+// or not at all, even if the process is killed meanwhile; what is then left has
+// a name of its own. On error it is gone.
 func createFile(path string, content []byte, mode fs.FileMode) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	file, err := os.CreateTemp(filepath.Dir(path), ".tmp-key-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
 	if err == nil {
-		err = file.Sync()
+		err = errors.Join(file.Chmod(mode), file.Sync())
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Link(file.Name(), path) // unlike a renaming it never replaces
 	}
-	return nil
+	return errors.Join(err, os.Remove(file.Name()))
 }
 
 func syncFolder(path string) error {

@@ -101,11 +101,54 @@ func (k *Keyring) Revoke(actor string, from uint64) error {
 	k.own()
 	for _, id := range ids {
 		holder := k.holders[id]
-		holder.Until = from
+		if holder.Until == 0 { // a key that was rotated keeps its end
+			holder.Until = from
+		}
 		k.holders[id] = holder
 	}
 	k.revoked[actor] = from
 	k.latest = from
+	return nil
+}
+
+// Rotate ends the actor's key old at from and grants key from then on. It
+// returns ErrUnknownKey for a key that is not the actor's, ErrRevoked for one
+// that has ended, and the errors of Grant; then nothing was changed.
+func (k *Keyring) Rotate(old KeyID, key PublicKey, from uint64) error {
+	holder, known := k.holders[old]
+	switch {
+	case !known:
+		return fmt.Errorf("rotate %q: %w", old, ErrUnknownKey)
+	case holder.Until != 0:
+		return fmt.Errorf("rotate %s: %w: at %d", old, ErrRevoked, holder.Until)
+	}
+	if err := k.Grant(key, holder.Actor, from); err != nil {
+		return fmt.Errorf("rotate %s: %w", old, err)
+	}
+	holder.Until = from
+	k.holders[old] = holder
+	return nil
+}
+
+// End ends one key at from, and leaves an actor that has no other without one.
+// A key that has ended keeps its earlier end. It returns ErrUnknownKey for a
+// key that nobody holds, ErrKeyringOrder for a position before the latest
+// change; then nothing was changed.
+func (k *Keyring) End(id KeyID, from uint64) error {
+	holder, known := k.holders[id]
+	switch {
+	case from == 0 || from < k.latest:
+		return fmt.Errorf("end %s at %d: %w: latest is %d", id, from, ErrKeyringOrder, k.latest)
+	case !known:
+		return fmt.Errorf("end %q: %w", id, ErrUnknownKey)
+	}
+	k.latest = from
+	if holder.Until != 0 {
+		return nil
+	}
+	k.own()
+	holder.Until = from
+	k.holders[id] = holder
 	return nil
 }
 

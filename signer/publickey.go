@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	publicKeyPrefix = "ed25519:"
-	publicKeyChars  = len(publicKeyPrefix) + 44
-	keyIDPrefix     = "SHA256:"
-	keyIDChars      = len(keyIDPrefix) + 43
+	keyIDPrefix = "SHA256:"
+	keyIDChars  = len(keyIDPrefix) + 43
 )
 
 // ErrPublicKey means that a public key is not in its one spelling, or is a
@@ -47,13 +45,14 @@ func ParseKeyID(s string) (KeyID, error) {
 	return KeyID(s), nil
 }
 
-// PublicKey is an Ed25519 public key, ready to verify. It is a small value,
-// safe for concurrent use; two of them are compared with Equal. The zero
-// PublicKey verifies nothing.
+// PublicKey is an Ed25519 or ECDSA P-256 public key, ready to verify. It is a
+// small value, safe for concurrent use; two of them are compared with Equal. The
+// zero PublicKey verifies nothing.
 type PublicKey struct {
-	raw      [ed25519.PublicKeySize]byte
-	id       KeyID
-	verifier *signature.ED25519Verifier // parsed once; nil in the zero value
+	algorithm Algorithm
+	raw       string // 32 bytes, or the 65 of an uncompressed point
+	id        KeyID
+	verifier  signature.Verifier // parsed once; nil in the zero value
 }
 
 // NewPublicKey takes the 32 bytes of an Ed25519 public key. Its errors wrap
@@ -72,29 +71,36 @@ func NewPublicKey(raw []byte) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("load public key: %w", err)
 	}
-	return PublicKey{raw: [32]byte(raw), id: KeyID(ssh.FingerprintSHA256(wire)), verifier: verifier}, nil
+	return PublicKey{algorithm: Ed25519, raw: string(raw), id: KeyID(ssh.FingerprintSHA256(wire)), verifier: verifier}, nil
 }
 
-// ParsePublicKey parses the one text form of a public key, "ed25519:" and the
-// padded standard base64 of its 32 bytes. Its errors wrap ErrPublicKey.
+// ParsePublicKey parses the one text form of a public key: the algorithm, a
+// colon, and padded standard base64 of the 32 bytes of an Ed25519 key, 44
+// characters, or of the 65 bytes of an uncompressed P-256 point, 88 characters.
+// Its errors wrap ErrPublicKey.
 func ParsePublicKey(s string) (PublicKey, error) {
-	encoded, ok := strings.CutPrefix(s, publicKeyPrefix)
-	if !ok || len(s) != publicKeyChars {
-		return PublicKey{}, fmt.Errorf("parse public key: %w: want %q and 44 base64 characters", ErrPublicKey, publicKeyPrefix)
+	algorithm, encoded, _ := strings.Cut(s, ":")
+	load, chars := NewPublicKey, 44
+	switch Algorithm(algorithm) {
+	case Ed25519:
+	case ECDSAP256:
+		load, chars = NewP256PublicKey, 88
+	default:
+		return PublicKey{}, fmt.Errorf("parse public key: %w: want %q or %q, a colon and base64", ErrPublicKey, Ed25519, ECDSAP256)
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if err != nil || base64.StdEncoding.EncodeToString(raw) != encoded {
-		return PublicKey{}, fmt.Errorf("parse public key: %w: not padded standard base64", ErrPublicKey)
+	if err != nil || len(encoded) != chars || base64.StdEncoding.EncodeToString(raw) != encoded {
+		return PublicKey{}, fmt.Errorf("parse public key: %w: not %d characters of padded standard base64", ErrPublicKey, chars)
 	}
-	key, err := NewPublicKey(raw)
+	key, err := load(raw)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("parse public key: %w", err)
 	}
 	return key, nil
 }
 
-// ParsePublicKeyPEM parses a PKIX "PUBLIC KEY" block that holds an Ed25519 key
-// and nothing around it: exactly what PEM yields. Its errors wrap ErrPublicKey.
+// ParsePublicKeyPEM parses a PKIX "PUBLIC KEY" block that holds an Ed25519 or
+// ECDSA P-256 key and nothing around it: exactly what PEM yields. Its errors wrap ErrPublicKey.
 func ParsePublicKeyPEM(text []byte) (PublicKey, error) {
 	if block, _ := pem.Decode(text); block == nil || block.Type != string(cryptoutils.PublicKeyPEMType) {
 		return PublicKey{}, fmt.Errorf("parse public key: %w: no %s block", ErrPublicKey, cryptoutils.PublicKeyPEMType)
@@ -103,11 +109,7 @@ func ParsePublicKeyPEM(text []byte) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("parse public key: %w: %w", ErrPublicKey, err)
 	}
-	raw, ok := parsed.(ed25519.PublicKey)
-	if !ok {
-		return PublicKey{}, fmt.Errorf("parse public key: %w: %T is not Ed25519", ErrPublicKey, parsed)
-	}
-	key, err := NewPublicKey(raw)
+	key, err := publicKeyOf(parsed)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("parse public key: %w", err)
 	}
@@ -115,6 +117,19 @@ func ParsePublicKeyPEM(text []byte) (PublicKey, error) {
 		return PublicKey{}, fmt.Errorf("parse public key: %w: more than one %s block in its plain form", ErrPublicKey, cryptoutils.PublicKeyPEMType)
 	}
 	return key, nil
+}
+
+// parseForeignPEM parses a PKIX block as another program spells it: with text or
+// line breaks of its own. Its errors wrap ErrPublicKey.
+func parseForeignPEM(text []byte) (PublicKey, error) {
+	if len(text) > MaxKeyFileBytes {
+		return PublicKey{}, fmt.Errorf("parse public key: %w: %d bytes", ErrPublicKey, len(text))
+	}
+	parsed, err := cryptoutils.UnmarshalPEMToPublicKey(text)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("parse public key: %w: no %s block", ErrPublicKey, cryptoutils.PublicKeyPEMType)
+	}
+	return publicKeyOf(parsed)
 }
 
 // ID returns the key's id, empty for the zero PublicKey.
@@ -125,15 +140,19 @@ func (k PublicKey) IsZero() bool { return k.verifier == nil }
 
 // Equal reports whether both hold the same key.
 func (k PublicKey) Equal(other PublicKey) bool {
-	return k.raw == other.raw && k.IsZero() == other.IsZero()
+	return k.algorithm == other.algorithm && k.raw == other.raw
 }
 
-// Bytes returns the 32 bytes of the key.
-func (k PublicKey) Bytes() []byte { return bytes.Clone(k.raw[:]) }
+// Algorithm returns the key's algorithm, empty for the zero PublicKey.
+func (k PublicKey) Algorithm() Algorithm { return k.algorithm }
+
+// Bytes returns the 32 bytes of an Ed25519 key, or the 65 bytes of a P-256 key as
+// an uncompressed point.
+func (k PublicKey) Bytes() []byte { return []byte(k.raw) }
 
 // String returns the text form that ParsePublicKey reads.
 func (k PublicKey) String() string {
-	return publicKeyPrefix + base64.StdEncoding.EncodeToString(k.raw[:])
+	return string(k.algorithm) + ":" + base64.StdEncoding.EncodeToString([]byte(k.raw))
 }
 
 // PEM returns the key as a PKIX "PUBLIC KEY" block, which openssl and cosign
@@ -142,7 +161,11 @@ func (k PublicKey) PEM() ([]byte, error) {
 	if k.IsZero() {
 		return nil, fmt.Errorf("encode public key: %w: no key", ErrPublicKey)
 	}
-	text, err := cryptoutils.MarshalPublicKeyToPEM(ed25519.PublicKey(k.raw[:]))
+	held, err := k.verifier.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("encode public key: %w", err)
+	}
+	text, err := cryptoutils.MarshalPublicKeyToPEM(held)
 	if err != nil {
 		return nil, fmt.Errorf("encode public key: %w", err)
 	}

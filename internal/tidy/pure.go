@@ -24,6 +24,7 @@ func shellFiles() []shellFile {
 		{"evidence/headlog.go", "keeps the heads that the service signed in a file"},
 		{"ledger/writer.go", "the shell of admission: one goroutine, its ticker, the operators' log; what it decides comes from the rules"},
 		{"signer/keyfile.go", "keeps private keys in files: reads the disk, draws keys"},
+		{"signer/kms.go", "runs the program that holds a private key, for a bounded time"},
 	}
 }
 
@@ -44,6 +45,8 @@ func admittedImports() []admittedImport {
 		{"ledger/order.go", "context", "an append that was begun is settled whatever its client does"},
 		{"ledger/heartbeat.go", "context", "waits for the writer's turn; what it decides takes none"},
 		{"ledger/lease.go", "time", "terms and deadlines over instants that are arguments"},
+		{"ledger/policy_grid.go", "time", "names the weekday of an instant that is an argument"},
+		{"ledger/question.go", "time", "splits an admission stamp into date, weekday and hour in UTC"},
 		{"ledger/rules_run.go", "time", "spells the instant of an event's stamp in a refusal"},
 		{"signer/envelope.go", "context", "the DSSE library's signer takes one; nothing waits on it"},
 	}
