@@ -94,24 +94,30 @@ func (f *fileDraft) UnmarshalYAML(n *yaml.Node) error {
 // events.ErrData.
 func parseDraft(text []byte) (contractDraft, error) {
 	var d contractDraft
+	err := oneDocument(text, &d)
+	return d, err
+}
+
+// oneDocument reads one YAML or JSON document into d, as parseDraft says.
+func oneDocument(text []byte, d any) error {
 	if len(text) > maxDraft {
-		return d, fmt.Errorf("%w: draft of %d bytes, limit %d", events.ErrData, len(text), maxDraft)
+		return fmt.Errorf("%w: draft of %d bytes, limit %d", events.ErrData, len(text), maxDraft)
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithKnownFields(), yaml.WithUniqueKeys())
 	if err != nil {
-		return d, fmt.Errorf("read draft: %w", err)
+		return fmt.Errorf("read draft: %w", err)
 	}
-	if err := loader.Load(&d); err != nil {
+	if err := loader.Load(d); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("it is empty")
 		}
-		return d, fmt.Errorf("%w: read draft: %w", events.ErrData, err)
+		return fmt.Errorf("%w: read draft: %w", events.ErrData, err)
 	}
 	var more any
 	if err := loader.Load(&more); !errors.Is(err, io.EOF) {
-		return d, fmt.Errorf("%w: read draft: there is more than one document", events.ErrData)
+		return fmt.Errorf("%w: read draft: there is more than one document", events.ErrData)
 	}
-	return d, nil
+	return nil
 }
 
 // contract returns the contract of a draft with its defaults filled in: owner

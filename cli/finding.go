@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
@@ -31,11 +30,9 @@ func newFindingRecordCommand(e *Env, f *flags) *cobra.Command {
 			}
 			d := d
 			if d.Path != "" {
-				path, err := boundary.CleanPath(d.Path)
-				if err != nil {
-					return fmt.Errorf("%w: --path: %w", errUsage, err)
+				if d.Path, err = encodedPath(d.Path); err != nil {
+					return err
 				}
-				d.Path = boundary.EncodePath(path)
 			}
 			ack, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 				return draft{payload: &d}, exists(state)
