@@ -1,5 +1,7 @@
 package events
 
+import "cmp"
+
 // MaxPolicy bounds the text of a policy, in bytes.
 const MaxPolicy = 16 << 10
 
@@ -28,16 +30,21 @@ type Tiers struct {
 	Production Automation `json:"production,omitzero"`
 }
 
-// Of returns the level of a risk tier. A tier that nobody knows is off.
+// Of returns the level of a risk tier: auto where none is set. Where the tier
+// is not known, the narrowest level of any tier holds.
 func (t Tiers) Of(tier string) Automation {
-	level, ok := map[string]Automation{"read-only": t.ReadOnly, "code": t.Code, "preview": t.Preview, "production": t.Production}[tier]
-	switch {
-	case !ok:
-		return AutomationOff
-	case level == "":
-		return AutomationAuto
+	levels := map[string]Automation{"read-only": t.ReadOnly, "code": t.Code, "preview": t.Preview, "production": t.Production}
+	if level, ok := levels[tier]; ok {
+		return cmp.Or(level, AutomationAuto)
 	}
-	return level
+	for _, narrow := range Automations() {
+		for _, level := range levels {
+			if level == narrow {
+				return narrow
+			}
+		}
+	}
+	return AutomationAuto
 }
 
 func (t Tiers) validate(v *validation) {

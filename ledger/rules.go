@@ -19,8 +19,8 @@ type scene struct {
 }
 
 // Check decides whether a task event may happen now: table row, role, state,
-// lease, staleness, findings, then the type's own rules. It returns nil or a
-// [*Refusal] that names the row or rule.
+// lease, staleness, findings, the type's own rules, then the policy in force.
+// It returns nil or a [*Refusal] that names the row or rule.
 func (r *Rules) Check(l *projections.Ledger, s Submission) error {
 	row := r.Row(s.Payload)
 	if row == nil {
@@ -28,7 +28,7 @@ func (r *Rules) Check(l *projections.Ledger, s Submission) error {
 	}
 	sc := &scene{Submission: s, ledger: l, task: l.Task(s.Event.Source.Task), author: l.Registry.Actor(s.Event.AuthID), row: row}
 	for _, rule := range [...]func(*scene) *Refusal{
-		checkBlocked, checkAuthor, checkState, checkCancelling, checkSubject, checkStale, checkFindings, checkType,
+		checkBlocked, checkHeld, checkAuthor, checkState, checkCancelling, checkSubject, checkStale, checkFindings, checkType, checkPinned, r.checkPolicy,
 	} {
 		if refusal := rule(sc); refusal != nil {
 			return refusal
@@ -241,6 +241,9 @@ func checkType(s *scene) *Refusal {
 	case *events.Recovery:
 		return checkRecovery(s, d)
 	case *events.Resolution:
+		if refusal := checkRepin(s, d); refusal != nil {
+			return refusal
+		}
 		return checkResolution(s, d)
 	case *events.Acknowledgement:
 		return checkAcknowledgement(s, d)

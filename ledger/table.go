@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
@@ -143,8 +144,8 @@ func gateRows() []Row {
 			In: []projections.State{projections.AwaitingVerification, projections.AwaitingReview, projections.Approved, projections.RepairQueued},
 			To: []projections.State{projections.RepairQueued, projections.Escalated}, Note: "needs a code failure or a rejection"},
 		{Type: events.RepairAccepted, By: roles(events.RoleController, events.RoleOwner), In: []projections.State{projections.RepairQueued}, Note: "within the budget"},
-		{Type: events.ApprovalRecorded, By: []Author{human(events.RoleReviewer)}, In: []projections.State{projections.AwaitingReview}, Advance: true,
-			To: []projections.State{projections.Approved, projections.RepairQueued, projections.Escalated}, Note: "the same state below quorum"},
+		{Type: events.ApprovalRecorded, By: []Author{human(events.RoleReviewer)}, In: []projections.State{projections.AwaitingReview, projections.Approved}, Advance: true,
+			To: []projections.State{projections.Approved, projections.RepairQueued, projections.Escalated}, Note: "the same state below quorum, and for a further one"},
 		{Type: events.DeliveryRecorded, By: roles(events.RoleOperator), In: []projections.State{projections.Approved, projections.Releasing},
 			To: []projections.State{projections.Delivered}, Advance: true, Note: "no open effect; merged tree = approved tree"},
 	}
@@ -182,7 +183,11 @@ type rowKey struct {
 
 // Rules is the authority table, indexed. One value serves any number of
 // readers.
-type Rules struct{ rows map[rowKey]*Row }
+type Rules struct {
+	rows map[rowKey]*Row
+	// compiled is the policy that was in force last; see policyOf.
+	compiled atomic.Pointer[Policy]
+}
 
 // NewRules indexes the table.
 func NewRules() *Rules {

@@ -32,7 +32,17 @@ type Registry struct {
 	Genesis events.Genesis `json:"genesis"`
 	// Identity is the eventhash of the genesis event.
 	Identity string `json:"identity"`
-	Policy   string `json:"policy"` // SHA-256 of the policy text
+	// Policy is the digest of the policy in force: of genesis' text, or of the
+	// data of the last policy.published.
+	Policy string `json:"policy"`
+	// Published is the policy in force, nil while only genesis' text is.
+	Published *Published `json:"published,omitempty"`
+	// Rules is the version that rules.upgraded switched to, 0 = genesis'.
+	Rules int64 `json:"rules,omitzero"`
+	// Frozen says that, and why, the ledger takes almost nothing.
+	Frozen *Frozen `json:"frozen,omitempty"`
+	// Quarantines are in order of history; one of an extent at a time.
+	Quarantines []Quarantine `json:"quarantines,omitempty"`
 
 	Sequence uint64          `json:"sequence"`
 	Head     string          `json:"head"`
@@ -118,6 +128,8 @@ func (g *Registry) Apply(r events.Record) error {
 		a.Keys, a.TokenHash = append(a.Keys, d.Key), ""
 	case *events.Revocation:
 		g.Actor(d.Actor).Revoked = r.Position
+	default:
+		g.steer(r, p)
 	}
 	g.Sequence, g.Head, g.Position = r.Event.Sequence, r.Event.Hash().String(), r.Position
 	return nil
@@ -154,7 +166,7 @@ func (g *Registry) check(r events.Record) (events.Payload, error) {
 			return nil, fmt.Errorf("%w: actor %s", ErrReference, d.Actor)
 		}
 	}
-	return p, nil
+	return p, g.checkSteering(p)
 }
 
 func (g *Registry) found(r events.Record, d *events.Genesis) {
