@@ -78,7 +78,8 @@ func (r *recovery) baseMoved() bool {
 	if !r.world.BaseKept || !r.world.BaseOnTarget {
 		return true
 	}
-	return r.task.Result != nil && r.task.Repair == nil && r.world.MergeTree != r.task.Result.Data.Tree
+	// What is merged already needs no trial, wherever the target went since.
+	return r.task.Result != nil && r.task.Repair == nil && r.task.MergedBy() == nil && r.world.MergeTree != r.task.Result.Data.Tree
 }
 
 func (r *recovery) inputsChanged() bool {

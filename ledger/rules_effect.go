@@ -70,7 +70,10 @@ func checkIntent(s *scene, d *events.Intent) *Refusal {
 	if s.task.Lease.Purpose == events.PurposeRelease && s.task.Contract().Contract.RiskTier == "read-only" {
 		return refuse(CodeRule, rule+"/risk", "a read-only contract has no effects")
 	}
-	return nil
+	if refusal := checkGit(s, d); refusal != nil {
+		return refusal
+	}
+	return checkUndoing(s, d)
 }
 
 // existing returns the effect that an intent repeats, nil when it is new.
@@ -130,11 +133,14 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 		return refuse(CodeRule, rule+"/release", "%s needs a release run", e.Intent.Kind)
 	}
 	for _, open := range s.task.OpenEffects() {
-		if open != e.Intent.Key {
+		if open != e.Intent.Key && open != e.Intent.Compensates {
 			return refuse(CodeEffect, rule, "effect %s is open", open)
 		}
 	}
-	return nil
+	if refusal := checkUndoable(s, &e.Intent); refusal != nil {
+		return refusal
+	}
+	return checkGit(s, &e.Intent)
 }
 
 // retryable reports whether an effect is partly applied and its other parts
@@ -218,6 +224,8 @@ func checkCompensation(s *scene, d *events.Compensation, e *projections.Effect) 
 		return refuse(CodeNotFound, s.row.Name(), "the effect has no part %q", d.Part)
 	case part.Status != projections.StatusConfirmed:
 		return refuse(CodeState, s.row.Name(), "the part is %s: only what is confirmed can be undone", part.Status)
+	case d.Basis != events.BasisPerson:
+		return checkUndone(s, d)
 	}
 	return nil
 }

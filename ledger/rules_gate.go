@@ -234,7 +234,7 @@ func checkDelivery(s *scene, d *events.Delivery) *Refusal {
 	case len(s.task.OpenEffects()) > 0:
 		return refuse(CodeEffect, rule, "effects are open: %v", s.task.OpenEffects())
 	}
-	return nil
+	return checkMerged(s, d)
 }
 
 // checkReleaseHolder makes sure that a running release is delivered by the

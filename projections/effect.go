@@ -122,6 +122,18 @@ func (t *Task) Effect(key string) *Effect {
 	return nil
 }
 
+// MergedBy returns the newest effect that is confirmed to have brought the
+// current result to the target branch, nil when Deed itself merged nothing.
+func (t *Task) MergedBy() *Effect {
+	for i := len(t.Effects) - 1; i >= 0 && t.Result != nil; i-- {
+		e := &t.Effects[i]
+		if e.Intent.Kind == events.EffectMerge && e.Intent.Git != nil && e.Intent.Git.Merged == t.Result.Data.Head && e.Status() == StatusConfirmed {
+			return e
+		}
+	}
+	return nil
+}
+
 // OpenEffects returns the keys of all open effects in order of intent.
 func (t *Task) OpenEffects() []string {
 	var keys []string

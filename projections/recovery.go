@@ -72,7 +72,7 @@ func (t *Task) recoverOn(r events.Record, decision string) {
 		key := ""
 		for i := range t.Effects {
 			if t.Effects[i].Status() == StatusPartial && key == "" {
-				key = t.Effects[i].Intent.Key
+				key = or(t.Effects[i].Intent.Compensates, t.Effects[i].Intent.Key)
 			}
 		}
 		t.Repair = &Repair{Kind: "code", Compensate: key, Reason: "an effect is partly applied"}

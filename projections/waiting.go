@@ -96,9 +96,14 @@ func (t *Task) waiting(row wait) Waiting {
 		w.Roles, w.For = []events.Role{events.RoleController}, events.LeaseClaimed.Short()
 	case t.State == RepairQueued && t.Repair != nil && t.Repair.Accepted:
 		w.Roles, w.For = []events.Role{events.RoleImplementer}, events.LeaseClaimed.Short()
+		if e := t.Effect(t.Repair.Compensate); e != nil && e.Purpose == events.PurposeRelease {
+			w.Roles = []events.Role{events.RoleOperator}
+		}
 		if t.Repair.Kind != "code" {
 			w.Roles, w.For = []events.Role{events.RoleController, events.RolePlanner, events.RoleImplementer}, events.AttemptOpened.Short()
 		}
+	case t.State == RepairQueued && t.Repair != nil && t.Repair.Compensate != "":
+		w.Roles = []events.Role{events.RoleOwner} // nobody else accepts a compensation
 	case t.State == Snapshotted && t.Reserved != nil:
 		w.Actors = []string{t.Reserved.To}
 		w.Deadline = t.Reserved.Until
