@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -34,7 +35,9 @@ type Config struct {
 	URL      string
 	User     string
 	Password string
-	Ledger   string
+	// Access is used instead of User and Password where User is empty.
+	Access Access
+	Ledger string
 	// Identity and Service pin the ledger: the eventhash of its genesis and
 	// the key that signs its heads.
 	Identity events.Hash
@@ -55,6 +58,8 @@ type Client struct {
 	cfg  Config
 	conn *nats.Conn
 	head evidence.HeadFile
+	// seen is the size of the newest head that this client saw.
+	seen atomic.Uint64
 }
 
 // errUnavailable is the error of a service that cannot be reached.
@@ -69,8 +74,10 @@ func Dial(cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	conn, err := nats.Connect(cfg.URL, nats.UserInfo(cfg.User, cfg.Password), nats.Name("deed client"),
-		nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond), nats.ReconnectBufSize(-1))
+	conn, err := connect(cfg)
+	if errors.Is(err, ErrAccess) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
 	if errors.Is(err, nats.ErrAuthorization) {
 		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "the service does not take this credential"}
 	}
@@ -83,7 +90,19 @@ func Dial(cfg Config) (*Client, error) {
 			return nil, fmt.Errorf("remember heads: %w", err)
 		}
 	}
-	return &Client{cfg: cfg, conn: conn, head: evidence.NewHeadFile(cfg.HeadPath, cfg.Ledger, cfg.Identity, cfg.Service)}, nil
+	c := &Client{cfg: cfg, conn: conn, head: evidence.NewHeadFile(cfg.HeadPath, cfg.Ledger, cfg.Identity, cfg.Service)}
+	if known, err := c.known(); err == nil { // whoever needs it to be good reads it again
+		c.seen.Store(known.Size)
+	}
+	return c, nil
+}
+
+func connect(cfg Config) (*nats.Conn, error) {
+	options := []nats.Option{nats.Name("deed client"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	if cfg.User != "" {
+		options = append(options, nats.UserInfo(cfg.User, cfg.Password))
+	}
+	return cfg.Access.Connect(cfg.URL, options...)
 }
 
 // Close ends the connection.
@@ -104,6 +123,12 @@ func unknown(err error) *ledger.Refusal {
 func (c *Client) request(ctx context.Context, m *nats.Msg, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	if m.Header == nil {
+		m.Header = nats.Header{}
+	}
+	if m.Header.Get(protocol.HeaderKnown) == "" {
+		m.Header.Set(protocol.HeaderKnown, strconv.FormatUint(c.seen.Load(), 10))
+	}
 	reply, err := c.conn.RequestMsgWithContext(ctx, m)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
@@ -218,6 +243,9 @@ func (c *Client) known() (evidence.Head, error) {
 // other, and the larger one is kept.
 func (c *Client) remember(ctx context.Context, known evidence.Head, text string, consistency []string) error {
 	head, err := evidence.OpenHead([]byte(text), c.cfg.Ledger, c.cfg.Identity, c.cfg.Service)
+	if err == nil {
+		c.saw(head.Size)
+	}
 	if err != nil || c.cfg.HeadPath == "" {
 		return err
 	}
@@ -245,6 +273,14 @@ func (c *Client) remember(ctx context.Context, known evidence.Head, text string,
 		}
 	}
 	return nil // others keep advancing it, and ours continues what they kept
+}
+
+// saw remembers the size of the newest head, for queries: of two services on
+// one ledger one may lag behind.
+func (c *Client) saw(size uint64) {
+	for old := c.seen.Load(); size > old && !c.seen.CompareAndSwap(old, size); {
+		old = c.seen.Load()
+	}
 }
 
 // consistency asks how a larger head continues a smaller one, and checks the

@@ -95,9 +95,13 @@ func OpenFolder(dir string) (Folder, error) {
 // ServiceKey parses the service's public key.
 func (f Folder) ServiceKey() (signer.PublicKey, error) { return signer.ParsePublicKey(f.Service) }
 
-// Running returns where the folder's service listens. ErrNotRunning when
-// there is no run.json; whether the process still lives is not looked at.
+// Running returns where the folder's service listens; PID is 0 when that is
+// elsewhere, see [WriteRemote]. ErrNotRunning when there is no run.json; whether
+// the process still lives is not looked at.
 func (f Folder) Running() (Running, error) {
+	if url, joined, err := f.Remote(); joined || err != nil {
+		return Running{URL: url}, err
+	}
 	var r Running
 	err := readJSON(f.path("run.json"), &r)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +112,13 @@ func (f Folder) Running() (Running, error) {
 
 // InUse reports whether a process has the folder's history open: a service, or
 // a [Reader]. It ends with that process, however it ends.
-func (f Folder) InUse() (bool, error) { return embedded.InUse(f.StoreDir()) }
+func (f Folder) InUse() (bool, error) {
+	busy, err := embedded.InUse(f.StoreDir())
+	if err != nil || busy {
+		return busy, err
+	}
+	return embedded.InUse(f.Dir) // the lock of a ledger that is kept elsewhere
+}
 
 // Credential reads the clients' connection credential.
 func (f Folder) Credential() (Credential, error) {

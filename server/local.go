@@ -44,19 +44,36 @@ type Options struct {
 	Log     *slog.Logger // optional
 	Version string
 	PID     int
+	// External is for a ledger that is kept on an operator's NATS. Optional.
+	External External
+}
+
+// log returns the logger, one that drops everything where there is none.
+func (o Options) log() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
 }
 
 // Local is a ledger that runs in this process, in one folder.
 type Local struct {
 	Folder Folder
 
-	nats    *embedded.Server
+	nats    *embedded.Server // nil where the ledger is kept on an operator's NATS
 	conn    *nats.Conn
 	journal *jetstream.Journal
 	heads   *evidence.HeadLog
 	writer  *ledger.Writer
 	service *Service
 	once    sync.Once
+
+	// Where the ledger is kept on an operator's NATS:
+	url    string
+	lock   *os.File
+	guard  *guard
+	keeper *keeper
+	roles  *roles
 
 	mu   sync.Mutex // guards appends to heads, and last
 	last []byte     // newest signed head
@@ -68,6 +85,16 @@ type Local struct {
 // that was cut short leaves a folder that Create refuses and Run does not take;
 // it holds no history and can be removed.
 func Create(ctx context.Context, o Options, name string, genesis func(service signer.PublicKey) (events.Event, error)) (Folder, error) {
+	return create(o, name, genesis, func(f Folder, first events.Event) error {
+		if err := f.newCredential(o.Random, embedded.ClientUser); err != nil {
+			return err
+		}
+		return found(ctx, f, o, first)
+	})
+}
+
+// create makes the folder of a ledger; found keeps the genesis event.
+func create(o Options, name string, genesis func(signer.PublicKey) (events.Event, error), found func(Folder, events.Event) error) (Folder, error) {
 	f := Folder{Dir: o.Dir, Schema: folderSchema, Ledger: name}
 	fail := func(err error) (Folder, error) { return Folder{}, fmt.Errorf("create ledger %s: %w", name, err) }
 	if !events.ValidLedger(name) {
@@ -90,11 +117,11 @@ func Create(ctx context.Context, o Options, name string, genesis func(service si
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(signer.WriteKeyFile(f.KeyPath(), key, nil), f.newCredential(o.Random, embedded.ClientUser)); err != nil {
+	if err := signer.WriteKeyFile(f.KeyPath(), key, nil); err != nil {
 		return fail(err)
 	}
 	f.Identity, f.Service = first.Hash().String(), key.Public().String()
-	if err := found(ctx, f, o, first); err != nil {
+	if err := found(f, first); err != nil {
 		return fail(err)
 	}
 	if err := writeJSON(f.path("ledger.json"), f); err != nil {
@@ -154,11 +181,14 @@ func start(c embedded.Config) (*embedded.Server, *nats.Conn, error) {
 
 // Run starts the service of the ledger in a folder. It verifies the whole
 // history first. Errors: ErrNoLedger, ErrOtherLedger, embedded.ErrInUse for a
-// second instance, a corrupt [*ledger.Refusal] for history that is damaged or
+// second instance, ErrRemote, a corrupt [*ledger.Refusal] for history that is damaged or
 // gone, or of which too few heads are kept.
 func Run(ctx context.Context, o Options) (*Local, error) {
 	f, err := OpenFolder(o.Dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.local(); err != nil {
 		return nil, err
 	}
 	l := &Local{Folder: f}
@@ -181,6 +211,62 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("read ledger.json: %w", err)
 	}
+	external, err := f.external(o)
+	if err != nil {
+		return err
+	}
+	if external != nil {
+		err = l.openExternal(ctx, o, external)
+	} else {
+		err = l.openEmbedded(ctx, o)
+	}
+	if err != nil {
+		return err
+	}
+	if l.heads, err = evidence.OpenHeadLog(f.HeadsPath(), f.Ledger, identity, key.Public()); err != nil {
+		return err
+	}
+	retained, err := l.retained(identity, key.Public())
+	if err != nil {
+		return err
+	}
+	w := ledger.Config{
+		Ledger: f.Ledger, Journal: l.journal, Service: key, Now: o.Now, NewID: o.NewID,
+		Retain: l.retain, Retained: retained, Log: o.Log,
+	}
+	if external != nil {
+		l.share(&w, o)
+	} else if err := l.checkKept(ctx); err != nil { // before the writer, which may keep a head as soon as it runs
+		return err
+	}
+	l.writer, err = ledger.Open(ctx, w)
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Rule == "service-key" {
+		return fmt.Errorf("%w: %w", ErrOtherLedger, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.checkIdentity(); err != nil {
+		return err
+	}
+	if err := l.catchUp(); err != nil {
+		return err
+	}
+	if l.service, err = startService(l.conn, l.writer, &Service{name: f.Ledger, version: o.Version, keeper: l.keeper}); err != nil {
+		return err
+	}
+	if err := l.conn.Flush(); err != nil {
+		return fmt.Errorf("start service: %w", err)
+	}
+	if external != nil {
+		l.roles = l.startRoles(o)
+	}
+	return writeJSON(f.path("run.json"), Running{PID: o.PID, URL: l.URL()})
+}
+
+// openEmbedded runs a server on the folder and opens the stream in it.
+func (l *Local) openEmbedded(ctx context.Context, o Options) (err error) {
+	f := l.Folder
 	if err := hasStore(f); errors.Is(err, fs.ErrNotExist) {
 		return damage("stream", "the folder's store is missing")
 	} else if err != nil {
@@ -200,40 +286,7 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 		}
 		return err
 	}
-	if l.heads, err = evidence.OpenHeadLog(f.HeadsPath(), f.Ledger, identity, key.Public()); err != nil {
-		return err
-	}
-	retained, err := l.retained(identity, key.Public())
-	if err != nil {
-		return err
-	}
-	// Before the writer, which may keep a head as soon as it runs.
-	if err := l.checkKept(ctx); err != nil {
-		return err
-	}
-	l.writer, err = ledger.Open(ctx, ledger.Config{
-		Ledger: f.Ledger, Journal: l.journal, Service: key, Now: o.Now, NewID: o.NewID,
-		Retain: l.retain, Retained: retained, Log: o.Log,
-	})
-	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Rule == "service-key" {
-		return fmt.Errorf("%w: %w", ErrOtherLedger, err)
-	}
-	if err != nil {
-		return err
-	}
-	if err := l.checkIdentity(); err != nil {
-		return err
-	}
-	if err := l.catchUp(); err != nil {
-		return err
-	}
-	if l.service, err = StartService(l.conn, l.writer, f.Ledger, o.Version); err != nil {
-		return err
-	}
-	if err := l.conn.Flush(); err != nil {
-		return fmt.Errorf("start service: %w", err)
-	}
-	return writeJSON(f.path("run.json"), Running{PID: o.PID, URL: l.nats.URL()})
+	return nil
 }
 
 // retained reads the heads that were kept so far.
@@ -285,7 +338,10 @@ func (l *Local) catchUp() error {
 	if size/headEvery == l.heads.Last().Size/headEvery {
 		return nil
 	}
-	if err := syncStore(l.Folder.StoreDir()); err != nil {
+	if l.keeper == nil {
+		err = syncStore(l.Folder.StoreDir())
+	}
+	if err != nil {
 		return fmt.Errorf("sync store: %w", err)
 	}
 	if err := l.heads.Append(text); err != nil && !errors.Is(err, evidence.ErrRollback) { // the writer was faster
@@ -331,7 +387,12 @@ func (l *Local) checkIdentity() (err error) {
 }
 
 // URL returns where clients connect.
-func (l *Local) URL() string { return l.nats.URL() }
+func (l *Local) URL() string {
+	if l.nats == nil {
+		return l.url
+	}
+	return l.nats.URL()
+}
 
 // Writer returns the ledger's writer.
 func (l *Local) Writer() *ledger.Writer { return l.writer }
@@ -356,8 +417,16 @@ func (l *Local) close() error {
 	if l.service != nil {
 		errs = append(errs, l.service.Stop())
 	}
+	if l.roles != nil {
+		l.roles.stop()
+	}
 	if l.writer != nil {
 		l.writer.Close()
+	}
+	if l.keeper != nil { // after the last append
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+		_ = l.keeper.release(ctx) // else the others wait for the end of its term
+		cancel()
 	}
 	if l.heads != nil {
 		if l.last != nil {
@@ -370,8 +439,14 @@ func (l *Local) close() error {
 	if l.journal != nil {
 		errs = append(errs, l.journal.Close())
 	}
-	if l.nats != nil {
+	switch {
+	case l.nats != nil:
 		errs = append(errs, l.nats.Close())
+	case l.conn != nil:
+		l.conn.Close()
+	}
+	if l.lock != nil {
+		errs = append(errs, l.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -38,32 +38,44 @@ type Service struct {
 	conn    *nats.Conn
 	micro   micro.Service
 	slots   chan struct{} // one per request in flight
+	// Where other instances may serve the same ledger; else nil. What they hand
+	// on has slots of its own, so that two instances never wait for each other.
+	keeper  *keeper
+	relayed chan struct{}
 
 	stop     sync.Once
 	stopping chan struct{} // closed by Stop
 }
 
+// endpoint is one subject of the service and what answers there.
+type endpoint struct {
+	name, subject string
+	handle        handle
+}
+
 // StartService registers the micro service "deed" for one ledger on a
 // connection that may answer on deed.<ledger>.v1.>.
 func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Service, error) {
-	s := &Service{
-		writer: w, name: name, version: version, rules: ledger.NewRules(), conn: nc,
-		slots: make(chan struct{}, maxInFlight), stopping: make(chan struct{}),
-	}
+	return startService(nc, w, &Service{name: name, version: version})
+}
+
+// startService is StartService of a service that says its name, its version and
+// who keeps its lease.
+func startService(nc *nats.Conn, w *ledger.Writer, s *Service) (*Service, error) {
+	s.conn, s.writer, s.rules = nc, w, ledger.NewRules()
+	s.slots, s.relayed, s.stopping = make(chan struct{}, maxInFlight), make(chan struct{}, maxInFlight), make(chan struct{})
 	m, err := micro.AddService(nc, micro.Config{
-		Name: protocol.ServiceName, Version: semver(version), Description: "signed ledger for delivered work",
-		Metadata: map[string]string{"ledger": name},
+		Name: protocol.ServiceName, Version: semver(s.version), Description: "signed ledger for delivered work",
+		Metadata: map[string]string{"ledger": s.name},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start service: %w", err)
 	}
 	s.micro = m
-	endpoints := []struct {
-		name, subject string
-		handle        func(context.Context, micro.Request) (any, error)
-	}{
-		{"submit", protocol.SubjectSubmit(name), s.submit},
-		{"renew", protocol.SubjectRenew(name), s.renew},
+	name := s.name
+	endpoints := []endpoint{
+		{"submit", protocol.SubjectSubmit(name), s.written(operationSubmit, s.submit)},
+		{"renew", protocol.SubjectRenew(name), s.written(operationRenew, s.renew)},
 		{protocol.QueryStatus, protocol.SubjectQuery(name, protocol.QueryStatus), ask(s, s.status)},
 		{protocol.QueryTasks, protocol.SubjectQuery(name, protocol.QueryTasks), ask(s, s.tasks)},
 		{protocol.QueryTask, protocol.SubjectQuery(name, protocol.QueryTask), ask(s, s.task)},
@@ -74,7 +86,18 @@ func StartService(nc *nats.Conn, w *ledger.Writer, name, version string) (*Servi
 		{protocol.QueryConsistency, protocol.SubjectQuery(name, protocol.QueryConsistency), ask(s, s.consistency)},
 	}
 	for _, e := range endpoints {
-		if err := m.AddEndpoint(e.name, s.handler(e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
+		if err := m.AddEndpoint(e.name, s.handler(s.slots, e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
+			return nil, fmt.Errorf("start service: endpoint %s: %w", e.name, err)
+		}
+	}
+	if s.keeper == nil {
+		return s, nil
+	}
+	for _, e := range []endpoint{
+		{"relayed-submit", protocol.SubjectForward(name, s.keeper.name, operationSubmit), s.submit},
+		{"relayed-renew", protocol.SubjectForward(name, s.keeper.name, operationRenew), s.renew},
+	} {
+		if err := m.AddEndpoint(e.name, s.handler(s.relayed, e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, fmt.Errorf("start service: endpoint %s: %w", e.name, err)
 		}
 	}
@@ -98,8 +121,10 @@ func (s *Service) Stop() (err error) {
 			err = s.conn.FlushTimeout(answerTimeout) // now the server sends no more requests
 		}
 		close(s.stopping)
-		for range cap(s.slots) {
-			s.slots <- struct{}{}
+		for _, slots := range []chan struct{}{s.slots, s.relayed} {
+			for range cap(slots) {
+				slots <- struct{}{}
+			}
 		}
 		// The server has the answers before it is told to stop.
 		if err = errors.Join(err, s.conn.FlushTimeout(answerTimeout)); err != nil {
@@ -111,16 +136,16 @@ func (s *Service) Stop() (err error) {
 
 // handler answers each request in a goroutine of its own, so that many wait
 // for the same group. Past the limit requests wait in their order.
-func (s *Service) handler(handle func(context.Context, micro.Request) (any, error)) micro.Handler {
+func (s *Service) handler(slots chan struct{}, handle handle) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
 		select {
-		case s.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-s.stopping:
 			respond(r, nil, &ledger.Refusal{Class: ledger.Unavailable, Code: ledger.CodeBusy, Rule: "service", Text: "the service is stopping; nothing was written"})
 			return
 		}
 		go func() {
-			defer func() { <-s.slots }()
+			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 			defer cancel()
 			data, err := handle(ctx, r)
@@ -149,6 +174,8 @@ func ask[T any](s *Service, handle func(protocol.Ask) (T, error)) func(context.C
 				return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeForm, Rule: "query", Text: err.Error()}
 			}
 		}
+		known, _ := strconv.ParseUint(r.Headers().Get(protocol.HeaderKnown), 10, 64)
+		s.level(ctx, known)
 		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 		defer cancel()
 		if err := s.writer.Reach(ctx, q.AtLeast); err != nil {
@@ -177,6 +204,9 @@ func (s *Service) status(q protocol.Ask) (protocol.Status, error) {
 		return protocol.Status{}, err
 	}
 	out := protocol.Status{Ledger: s.name, Head: string(head), Consistency: protocol.Hashes(consistency), Version: s.version, Clock: s.writer.Clock()}
+	if s.keeper != nil {
+		out.Instance, out.Writer = s.keeper.name, s.keeper.holder().Name
+	}
 	if broken := s.writer.Broken(); broken != nil {
 		out.Broken = broken.Error()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/deedledger/deed/journal/jetstream"
 	"github.com/deedledger/deed/journal/jetstream/embedded"
@@ -90,4 +91,21 @@ func Within(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// Drift gives a ledger's stream a setting that a ledger does not have, as an
+// administrator can, or takes it back.
+func Drift(t testing.TB, nc *nats.Conn, c jetstream.Config, on bool) {
+	t.Helper()
+	js, err := natsjs.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := c.Stream()
+	if on {
+		config.MaxMsgs = 1 << 40
+	}
+	if _, err := js.UpdateStream(Within(t), config); err != nil {
+		t.Fatalf("update stream: %v", err)
+	}
 }

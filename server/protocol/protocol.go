@@ -57,6 +57,12 @@ func SubjectSubmit(name string) string { return "deed." + name + ".v1.submit" }
 // SubjectRenew returns the subject on which a ledger takes heartbeats.
 func SubjectRenew(name string) string { return "deed." + name + ".v1.renew" }
 
+// SubjectForward returns the subject on which one instance of a ledger's
+// service takes what others hand on. It lies in the service's account alone.
+func SubjectForward(name, instance, operation string) string {
+	return "deed." + name + ".fw." + instance + "." + operation
+}
+
 // SubjectQuery returns the subject of a query.
 func SubjectQuery(name, query string) string { return "deed." + name + ".v1.query." + query }
 
@@ -105,6 +111,10 @@ type Status struct {
 	Version     string   `json:"version"`
 	// Clock is the service's admission clock, unix ns.
 	Clock int64 `json:"clock,string,omitzero"`
+	// Instance is who answers, and Writer who writes, where more than one
+	// instance may serve the ledger.
+	Instance string `json:"instance,omitzero"`
+	Writer   string `json:"writer,omitzero"`
 }
 
 // Summary is one task in the answer to QueryTasks.
