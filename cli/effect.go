@@ -29,7 +29,7 @@ no crash, retry or takeover makes the same call twice. Where nobody can know
 whether a call happened, a person decides.`,
 	}
 	cmd.AddCommand(
-		newEffectRunCommand(e, f), newEffectListCommand(e, f), newEffectProbeCommand(e, f),
+		newEffectRunCommand(e, f), newEffectCommitCommand(e, f), newEffectMergeCommand(e, f), newEffectCompensateCommand(e, f), newEffectListCommand(e, f), newEffectProbeCommand(e, f),
 		newEffectApproveCommand(e, f), newEffectWithdrawCommand(e, f), newEffectSettleCommand(e, f),
 	)
 	return cmd
@@ -55,6 +55,7 @@ names, and
   DEED_TOKEN            a token of this one try, to carry to the provider
   DEED_RESULT_FILE      where to write {"externalId":"…","token":"…","digest":"…"}
   DEED_EFFECT_COMMIT, DEED_EFFECT_TARGET, DEED_EFFECT_KIND, DEED_PAYLOAD_DIGEST
+  DEED_EFFECT_PARTS     with --part: the parts that this try is for
 
 An exit status proves nothing. A reply that carries the token, or else the
 probe, does: it prints {"status":"found|absent|unknown","externalId":"…",
@@ -85,7 +86,7 @@ have happened, try again, or the outcome could not be recorded · 7 withdrawn ·
 	p := cmd.Flags()
 	p.StringVar(&ef.kind, "kind", "", "what is done: "+either(effectKinds()))
 	p.StringVar(&d.Target, "target", "", "what is changed, such as an environment or a package")
-	p.StringVar(&d.Key, "key", "", "idempotency key; derived from task, kind, target, occurrence and input where left out")
+	p.StringVar(&d.Key, "effect-key", "", "idempotency key; derived from task, kind, target, occurrence and input where left out")
 	p.StringVar(&d.Occurrence, "occurrence", "", "tells wanted repetitions apart")
 	p.StringVar(&d.Commit, "commit", "", "commit that is acted on (default HEAD)")
 	p.StringVar(&d.InputDigest, "input", "", "digest of what the effect depends on; derived from commit, contract and payload where left out")

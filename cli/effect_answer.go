@@ -26,7 +26,7 @@ func wordOf(text string) string {
 // probes reports whether asking the effect's probe can settle it: against
 // proof that contradicts itself only a person can.
 func probes(e *projections.Effect) bool {
-	return len(e.Intent.Probe) > 0 && e.Ambiguous() && e.Status() != projections.StatusConflict
+	return probed(e) && e.Ambiguous() && e.Status() != projections.StatusConflict
 }
 
 // settleHint names what settles an effect whose outcome is open.

@@ -49,9 +49,9 @@ func TestEffectKeys(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		s.work("impl-a")
-		s.cmd("impl-a", s.migrateArgs("--key", "migrate-7")...).succeeds()
+		s.cmd("impl-a", s.migrateArgs("--effect-key", "migrate-7")...).succeeds()
 		before := s.state().Effects[0]
-		c := s.cmd("impl-a", s.migrateArgs("--key", "migrate-7", "--target", "previex")...).exits(cli.ExitRefused)
+		c := s.cmd("impl-a", s.migrateArgs("--effect-key", "migrate-7", "--target", "previex")...).exits(cli.ExitRefused)
 		if !strings.Contains(c.stderr, before.Payload) || !strings.Contains(c.stderr, "another payload") {
 			t.Errorf("the error does not show both digests: %s", c.stderr)
 		}

@@ -24,6 +24,8 @@ type effectPayload struct {
 	Parts   []string `json:"parts"`
 	Probe   []string `json:"probe"`
 	Target  string   `json:"target"`
+	// Compensates is the key of the effect that this one undoes.
+	Compensates string `json:"compensates,omitzero"`
 }
 
 // effectInput is what an effect depends on. Its RFC 8785 form is hashed to the
@@ -51,6 +53,9 @@ type call struct {
 func (c *call) complete(ctx context.Context, t *projections.Task) (err error) {
 	d := &c.intent
 	contract := t.Contract()
+	if d.Git != nil {
+		return nil // complete as it is
+	}
 	if contract == nil {
 		return refuseState("effect", "task %s has no accepted contract", t.ID)
 	}
@@ -59,7 +64,7 @@ func (c *call) complete(ctx context.Context, t *projections.Task) (err error) {
 	}
 	slices.Sort(d.Parts)
 	if d.PayloadDigest == "" {
-		h, err := events.DigestOf(effectPayload{Command: c.command, Commit: d.Commit, Parts: d.Parts, Probe: d.Probe, Target: d.Target})
+		h, err := events.DigestOf(effectPayload{Command: c.command, Commit: d.Commit, Parts: d.Parts, Probe: d.Probe, Target: d.Target, Compensates: d.Compensates})
 		if err != nil {
 			return err
 		}

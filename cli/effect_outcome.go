@@ -97,14 +97,12 @@ func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projection
 	if e.Intent.Provider == events.ProviderFences {
 		shown = max(shown, q.fence)
 	}
-	answer := runner.RunProbe(ctx, runner.EffectCall{
-		Key: e.Intent.Key, Fence: fmt.Sprint(shown), Token: newest.Token, Command: e.Intent.Probe,
-		Dir: repo.Top(), Timeout: q.limit, Env: append(s.childEnv(), effectEnv(e.Intent, part)...),
-	})
+	answer := s.ask(ctx, repo, e, question{part, shown, q.limit})
 	evidence := runner.Evidence{
 		Digest: e.Intent.PayloadDigest, Probe: answer, CallDead: dead,
-		// A later try has a later fence, or the same one.
-		Dedupes: e.Intent.Provider == events.ProviderDedupes, Fenced: shown > newest.Fence,
+		// A later try has a later fence, or the same one. A branch moves once
+		// from the commit that all tries name, whichever of them comes first.
+		Dedupes: e.Intent.Provider == events.ProviderDedupes, Fenced: shown > newest.Fence || e.Intent.Git != nil,
 	}
 	for _, t := range e.Tries {
 		evidence.Tokens = append(evidence.Tokens, t.Token)
@@ -126,6 +124,20 @@ func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projection
 	return f
 }
 
+// ask asks git about an effect that moves a branch, and the effect's own probe
+// about any other. The fence of the question is the one that is shown.
+func (s *session) ask(ctx context.Context, repo *workspace.Repo, e *projections.Effect, q question) runner.ProbeResult {
+	if e.Intent.Git != nil {
+		ctx, cancel := context.WithTimeout(ctx, q.limit)
+		defer cancel()
+		return s.askBranch(ctx, repo, e)
+	}
+	return runner.RunProbe(ctx, runner.EffectCall{
+		Key: e.Intent.Key, Fence: fmt.Sprint(q.fence), Token: e.Tries[len(e.Tries)-1].Token, Command: e.Intent.Probe,
+		Dir: repo.Top(), Timeout: q.limit, Env: append(s.childEnv(), effectEnv(e.Intent, q.part)...),
+	})
+}
+
 // effectEnv returns what a call and a probe are told beyond key, fence and
 // token.
 func effectEnv(d events.Intent, part string) []string {
@@ -135,6 +147,9 @@ func effectEnv(d events.Intent, part string) []string {
 	}
 	if part != "" {
 		env = append(env, "DEED_EFFECT_PART="+part)
+	}
+	if d.Compensates != "" {
+		env = append(env, "DEED_COMPENSATES="+d.Compensates)
 	}
 	return env
 }
@@ -207,7 +222,7 @@ func (s *session) judgeCall(ctx context.Context, c *call, e *projections.Effect,
 			f.status, f.evidence = projections.StatusFailed, "the call was never started: "+end.notStarted.Error()
 		case p.Name == "" && end.claims(newest.Token):
 			f.take(end.out.Reply, e.Intent.PayloadDigest)
-		case len(e.Intent.Probe) > 0 && !end.lost:
+		case probed(e) && !end.lost:
 			f = s.probe(ctx, c.repo, e, question{p.Name, newest.Fence, c.timeout})
 			f.evidence = end.text() + "; " + f.evidence
 		default:

@@ -50,9 +50,9 @@ func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *proj
 		}
 		f := finding{part: p.Name, status: projections.StatusUnknown, try: p.Try}
 		switch {
-		case len(e.Intent.Probe) == 0:
+		case !probed(e):
 			f.evidence = "the effect has no probe"
-		case !o.allow && !listsCommand(t.Contract(), e.Intent.Probe):
+		case e.Intent.Git == nil && !o.allow && !listsCommand(t.Contract(), e.Intent.Probe):
 			f.evidence = "the contract's scope lists no such command: --allow-probe runs it all the same"
 		default:
 			f = s.probe(ctx, repo, e, question{p.Name, t.Fence, o.limit})

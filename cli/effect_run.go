@@ -218,7 +218,14 @@ func (s *session) begin(held context.Context, t *projections.Task, fence uint64)
 // perform makes the call.
 func (s *session) perform(held context.Context, c *call, e *projections.Effect, lock *runner.EffectLock) ending {
 	newest := e.Tries[len(e.Tries)-1]
-	env := slices.Concat(s.childEnv(), effectEnv(e.Intent, ""), c.env)
+	env := slices.Concat(s.childEnv(), effectEnv(e.Intent, ""), partsEnv(e), c.env)
+	if e.Intent.Git != nil {
+		var err error
+		if c.command, err = branchCommand(held, c.repo, c.task, e); err != nil {
+			return ending{notStarted: errors.Join(err, lock.Release())}
+		}
+		env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+	}
 	out, err := runner.RunEffect(held, lock, runner.EffectCall{
 		Key: e.Intent.Key, Fence: fmt.Sprint(newest.Fence), Token: newest.Token, Command: c.command,
 		Dir: c.repo.Top(), Timeout: c.timeout, Env: env,

@@ -22,6 +22,8 @@ deed ledger create acme --admin ann --profile solo --policy policy.txt`,
 	"actor invite": `deed actor invite impl-1 --kind agent --principal ann --roles implementer --token-out impl-1.token
 deed actor invite ci-1 --kind ci --principal ann --roles verifier --expires 24h
 deed actor invite bob --kind human --principal bob --roles reviewer,operator`,
+	"actor join": `deed actor join --token-file impl-1.token
+deed actor join --token-file - --url nats://127.0.0.1:4222 --encrypt`,
 	"actor claim": `deed key new impl-1
 deed actor claim impl-1 --token-file impl-1.token`,
 	"contract propose": `deed contract template > contract.yaml
@@ -36,6 +38,13 @@ deed lease claim T-1 --purpose release --term 30m --as ops-1`,
 	"lease release": `deed lease release T-1 --reason shift --to impl-2 --note "the parser is left" --as impl-1`,
 	"effect run": `deed effect run T-1 --kind preview --target staging --as impl-1 -- ./deploy.sh staging
 deed effect run --kind preview --target staging --probe "./probe.sh staging" -- ./deploy.sh staging`,
+	"effect commit": `git add src/greet.go
+deed effect commit T-1 -m "greet everybody" --as impl-1`,
+	"effect merge": `deed lease claim T-1 --purpose release --as ops-1
+deed effect merge T-1 --as ops-1
+deed effect merge T-1 --remote origin --no-ff --as ops-1`,
+	"effect compensate": `deed effect compensate T-1 3f9a1c2b4d5e --part eu --as ops-1 -- ./rollback.sh eu
+deed effect compensate T-1 3f9a1c2b4d5e --probe "./probe.sh undone" --as ops-1 -- ./rollback.sh`,
 	"effect probe": `deed effect probe T-1 3f9a1c2b4d5e --record --as con-1`,
 	"effect settle": `deed effect settle T-1 3f9a1c2b4d5e --outcome confirmed --external-id p-7 --evidence "it is listed"
 deed effect settle T-1 3f9a1c2b4d5e --outcome failed --evidence "their log has no such call"`,

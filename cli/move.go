@@ -95,6 +95,9 @@ func effectMoves(state protocol.TaskState) []move {
 			}
 			list = append(list, move{"effect.confirmed", "deed effect settle " + name + " --outcome confirmed|failed --evidence TEXT [--external-id ID]", []string{"owner"}})
 		case e.Open():
+			if l := t.Lease; l != nil && e.Intent.Compensates == "" {
+				list = append(list, move{"effect.compensated", "deed effect compensate " + name + " -- COMMAND", []string{l.Actor}})
+			}
 			list = append(list, move{"effect.compensated", "deed effect settle " + name + " --part PART --outcome compensated --external-id ID --evidence TEXT", []string{"owner"}})
 		case needsApproval(t, e) && e.Status() == projections.StatusIntended:
 			list = append(list, move{"effect.approved", "deed effect approve " + name, signers("effect.approved", state)})

@@ -209,6 +209,9 @@ func (s *session) probeAll(ctx context.Context, t *projections.Task, o recovery)
 		}
 		answers = append(answers, found...)
 	}
+	if err := s.recordUndone(ctx, t.ID, events.BasisProbe); err != nil {
+		return nil, fmt.Errorf("record what was undone: %w", err)
+	}
 	return answers, nil
 }
 
