@@ -34,7 +34,7 @@ func (r *Rules) Next(t *projections.Task) []NextEvent {
 // the task.
 func possible(row *Row, t *projections.Task) bool {
 	switch {
-	case t.Stale() && !row.Stale:
+	case t.Stale() && !row.Stale, t.Pause != nil && !whilePaused(row.Type):
 		return false
 	case row.Advance && t.FatalFinding() != nil && row.Type != events.ApprovalRecorded:
 		return false
@@ -50,6 +50,8 @@ func possible(row *Row, t *projections.Task) bool {
 		return claimable(row, t)
 	case events.ResultRecorded:
 		return len(t.OpenEffects()) == 0
+	case events.ApprovalRecorded:
+		return t.Violated() == nil
 	case events.ReceiptRecorded:
 		return t.Result != nil
 	case events.RepairRequested:
@@ -61,7 +63,7 @@ func possible(row *Row, t *projections.Task) bool {
 	case events.FindingAcknowledged:
 		return slices.ContainsFunc(t.Findings, func(f projections.Finding) bool { return f.Open })
 	}
-	return possibleEffect(row.Type, t)
+	return possibleWork(row.Type, t) && possibleEffect(row.Type, t)
 }
 
 // claimable reports whether a lease of the row's purpose could be claimed in

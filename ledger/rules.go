@@ -28,7 +28,7 @@ func (r *Rules) Check(l *projections.Ledger, s Submission) error {
 	}
 	sc := &scene{Submission: s, ledger: l, task: l.Task(s.Event.Source.Task), author: l.Registry.Actor(s.Event.AuthID), row: row}
 	for _, rule := range [...]func(*scene) *Refusal{
-		checkBlocked, checkHeld, checkAuthor, checkState, checkCancelling, checkSubject, checkStale, checkFindings, checkType, checkPinned, r.checkPolicy,
+		checkBlocked, checkHeld, checkAuthor, checkState, checkPaused, checkCancelling, checkSubject, checkStale, checkFindings, checkViolated, checkType, checkPinned, r.checkPolicy,
 	} {
 		if refusal := rule(sc); refusal != nil {
 			return refusal
@@ -247,6 +247,9 @@ func checkType(s *scene) *Refusal {
 		return checkResolution(s, d)
 	case *events.Acknowledgement:
 		return checkAcknowledgement(s, d)
+	}
+	if refusal, mine := checkWork(s); mine {
+		return refusal
 	}
 	return checkEffect(s)
 }

@@ -129,7 +129,7 @@ func checkRepairRequest(s *scene, d *events.RepairRequest) *Refusal {
 // reviewer rejected the current result.
 func disproven(t *projections.Task) bool {
 	failed := slices.ContainsFunc(t.Items(), func(i projections.Item) bool { return i.Status == projections.ItemFail })
-	return failed || t.Result != nil && slices.ContainsFunc(t.Approvals, func(a projections.Approval) bool {
+	return failed || t.Violated() != nil || t.Result != nil && slices.ContainsFunc(t.Approvals, func(a projections.Approval) bool {
 		return a.Data.Verdict == "reject" && a.Data.Result == t.Result.Hash
 	})
 }

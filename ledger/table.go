@@ -83,7 +83,7 @@ func outcomeAuthors() []Author {
 // Table returns the authority table of task events. What has no row is
 // refused.
 func Table() []Row {
-	return slices.Concat(contractRows(), runRows(), gateRows(), effectRows(), findingRows())
+	return slices.Concat(contractRows(), runRows(), gateRows(), effectRows(), findingRows(), workRows())
 }
 
 func contractRows() []Row {

@@ -110,6 +110,9 @@ func (t *Task) checkReferences(p events.Payload) error {
 	case *events.Acknowledgement:
 		return need(slices.ContainsFunc(t.Findings, func(f Finding) bool { return f.EventID == d.Finding }), "finding")
 	}
+	if err := t.checkWorkReferences(p); err != nil {
+		return err
+	}
 	return t.checkEffectReferences(p)
 }
 
@@ -198,14 +201,20 @@ func (t *Task) foldGate(r events.Record, p events.Payload) {
 		}
 		t.advanceAfterFinding(r)
 	default:
-		t.applyEffect(r, p)
+		if !t.foldWork(r, p) {
+			t.applyEffect(r, p)
+		}
 	}
 }
 
 // advanceAfterFinding moves a proven result on that only an open fatal
 // finding held back.
 func (t *Task) advanceAfterFinding(r events.Record) {
-	if t.State == AwaitingVerification && t.FatalFinding() == nil && !t.Stale() && t.Verdict() == ItemPass {
+	if t.Pause != nil {
+		t.Pause.Decisive = true
+		return
+	}
+	if t.Violated() == nil && t.State == AwaitingVerification && t.FatalFinding() == nil && !t.Stale() && t.Verdict() == ItemPass {
 		t.enter(r, AwaitingReview)
 	}
 }

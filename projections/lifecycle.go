@@ -40,7 +40,7 @@ func (t *Task) accept(r events.Record, d *events.Acceptance) {
 // Approved. Nothing advances while a fatal finding is open.
 func (t *Task) gate(s State) State {
 	switch {
-	case t.Stale() || t.Verdict() != ItemPass:
+	case t.Stale() || t.Verdict() != ItemPass || t.Violated() != nil:
 		return AwaitingVerification
 	case s == AwaitingVerification && t.FatalFinding() == nil:
 		return AwaitingReview
@@ -53,6 +53,7 @@ func (t *Task) gate(s State) State {
 // cancel ends the task, or waits in Escalated until open effects are settled.
 func (t *Task) cancel(r events.Record) {
 	t.endRun(r)
+	t.Pause = nil
 	if len(t.OpenEffects()) == 0 {
 		t.Escalation = nil
 		t.enter(r, Cancelled)

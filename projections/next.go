@@ -105,6 +105,8 @@ func (n *Next) addItems(c *ContractVersion, ids []string) {
 // instruct returns what to do and when it is done.
 func (t *Task) instruct(items []string) (do, success string) {
 	switch {
+	case t.Pause != nil:
+		return "Stop: the task is paused. Only an owner or a controller lets it go on.", "the task is no longer paused"
 	case t.Cancelling:
 		return "Settle every open effect with evidence: probe it, or let a person state what happened.", "no effect is open; the task is then Cancelled"
 	case t.Stale() && t.State != Escalated && t.Lease == nil:
@@ -113,6 +115,8 @@ func (t *Task) instruct(items []string) (do, success string) {
 		return "Stop work and release the lease: the contract has changed.", "the lease has ended"
 	}
 	switch {
+	case t.State == AwaitingVerification && t.Violated() != nil:
+		return "Request a repair: the result's tree is outside the boundary, and nothing about it advances.", "a repair is requested"
 	case t.State == Snapshotted || t.State == Executing || t.State == RepairQueued:
 		return t.instructWork(items)
 	case t.verifying():

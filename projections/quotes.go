@@ -80,7 +80,7 @@ func (t *Task) quoteOutputs() []Quote {
 	var list []Quote
 	for _, item := range t.Items() {
 		for _, c := range item.Failing {
-			if c.Output != "" {
+			if c.Output != "" && !t.Quarantined(c.Artifact) {
 				list = append(list, Quote{c.ID, "", c.Output})
 			}
 		}

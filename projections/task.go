@@ -52,8 +52,9 @@ type Task struct {
 	Decisions  []Recovery  `json:"recoveries,omitempty"`
 	// Cancelling says that the task ends when its last open effect is settled.
 	Cancelling bool `json:"cancelling,omitempty"`
-	// Contributors are actors that held a work lease or signed a result or an
-	// effect of the task, sorted.
+	Work
+	// Contributors are actors that held a work lease or signed a step, a result
+	// or an effect of the task, sorted.
 	Contributors []string `json:"contributors,omitempty"`
 
 	heard int64 // see Heard; in no encoding

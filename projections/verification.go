@@ -100,6 +100,9 @@ func (t *Task) item(a events.Item, current func(*Receipt) bool) Item {
 			continue
 		}
 		item.Status, item.Failing = judge(r, a)
+		if item.Status == ItemPass && t.tainted(r, a.ID) {
+			item.Status = ItemInconclusive
+		}
 		item.Receipt = r.EventID
 		break
 	}
@@ -191,10 +194,14 @@ func (t *Task) receive(r events.Record, d *events.Receipt) {
 	if !t.Current(&t.Receipts[len(t.Receipts)-1]) || t.Stale() {
 		return
 	}
+	if t.Pause != nil {
+		t.holdReceipt(r)
+		return
+	}
 	switch t.Verdict() {
 	case ItemPass:
 		t.Failed = nil
-		if t.State == AwaitingVerification && t.FatalFinding() == nil {
+		if t.State == AwaitingVerification && t.FatalFinding() == nil && t.Violated() == nil {
 			t.enter(r, AwaitingReview)
 		}
 	case ItemFail:
@@ -213,7 +220,7 @@ func (t *Task) receiveFailure(r events.Record) {
 	t.voidApprovals("failing receipt")
 	switch t.State {
 	case AwaitingVerification, AwaitingReview, Approved:
-		t.fail(r)
+		t.fail(r, r.Event.ID)
 	case Releasing:
 		t.endRun(r)
 		t.interrupt(r)
@@ -237,7 +244,7 @@ func (t *Task) failedChecks() []string {
 
 // fail queues a repair after a failing receipt and counts a stall when the
 // same checks failed the last time, with no pass between.
-func (t *Task) fail(r events.Record) {
+func (t *Task) fail(r events.Record, receipt string) {
 	now := t.failedChecks()
 	if slices.Equal(now, t.Failed) {
 		t.Stalls++
@@ -245,7 +252,7 @@ func (t *Task) fail(r events.Record) {
 		t.Stalls = 0
 	}
 	t.Failed = now
-	t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "failing receipt " + r.Event.ID})
+	t.queueRepair(r, Repair{Kind: "code", Items: t.failedItems(), Reason: "failing receipt " + receipt})
 }
 
 // failedItems returns the ids of the items that failed on the current input,

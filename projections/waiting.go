@@ -87,6 +87,9 @@ func (t *Task) waiting(row wait) Waiting {
 		w.Owner = row.owner(c.Contract.Owners)
 	}
 	switch {
+	case t.Pause != nil:
+		w.Roles, w.For = []events.Role{events.RoleOwner, events.RoleController}, events.TaskUnpaused.Short()
+		w.Since, w.Deadline = t.Pause.Admitted, t.Pause.Admitted+pauseTerm
 	case t.Lease != nil:
 		w.Owner, w.Actors = t.Lease.Actor, []string{t.Lease.Actor}
 		w.Deadline = t.Lease.Admitted + t.Lease.TermSeconds*second
@@ -107,6 +110,8 @@ func (t *Task) waiting(row wait) Waiting {
 	case t.State == Snapshotted && t.Reserved != nil:
 		w.Actors = []string{t.Reserved.To}
 		w.Deadline = t.Reserved.Until
+	case t.State == AwaitingVerification && t.Violated() != nil:
+		w.Roles, w.For = []events.Role{events.RoleVerifier, events.RoleController, events.RoleReviewer}, events.RepairRequested.Short()
 	case (t.State == AwaitingReview || t.State == Approved) && t.Verdict() != ItemPass:
 		w.Roles, w.For = []events.Role{events.RoleVerifier}, events.ReceiptRecorded.Short()
 	case t.State == AwaitingReview:
