@@ -25,6 +25,8 @@ type invitation struct {
 	git       []string
 	expires   time.Duration
 	tokenOut  string // file for the token, "" to print it
+	url       string // where another machine reaches the service
+	local     bool   // leave address and credential out of the join token
 }
 
 // invited is the data of "deed actor invite".
@@ -34,6 +36,7 @@ type invited struct {
 	// Token is shown here and nowhere else; absent on a dry run and where it
 	// went to a file.
 	Token   string `json:"token,omitzero"`
+	Join    string `json:"join,omitzero"` // the same for "deed actor join"
 	Expires string `json:"expires,omitzero"`
 	File    string `json:"file,omitzero"` // where the token is, with --token-out
 }
@@ -48,7 +51,7 @@ func newActorCommand(e *Env, f *flags) *cobra.Command {
 		Use: "list", Short: "List the ledger's actors", Args: cobra.NoArgs,
 		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listActors(ctx) }),
 	}
-	cmd.AddCommand(newActorInviteCommand(e, f), newActorClaimCommand(e, f), list, newActorRevokeCommand(e, f))
+	cmd.AddCommand(newActorInviteCommand(e, f), newActorJoinCommand(e, f), newActorClaimCommand(e, f), list, newActorRevokeCommand(e, f))
 	return cmd
 }
 
@@ -59,7 +62,13 @@ func newActorInviteCommand(e *Env, f *flags) *cobra.Command {
 		Long: `Invite an actor: its name, what it may do, and who is answerable for it. The token is
 printed once, or with --token-out written to a new file that only you can read;
 whoever has it can claim the name with a key of their own. The ledger keeps its digest
-alone. Inviting again replaces an invitation that is not claimed.`,
+alone. Inviting again replaces an invitation that is not claimed.
+
+The join token is for a new machine: deed actor join makes the key there, claims the name
+and writes a context. Beside the one-time token it holds the ledger's identity, the
+service's key, and, without --local, the service's address and the credential of its
+clients, with which anybody can read the ledger. Send it like a password. A file of
+--token-out holds the join token, which deed actor claim takes too.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.invite(ctx, args[0], o) }),
 	}
 	fs := cmd.Flags()
@@ -68,6 +77,8 @@ alone. Inviting again replaces an invitation that is not claimed.`,
 	fs.StringSliceVar(&o.roles, "roles", nil, "what the actor may be asked to do: "+either(givenRoles()))
 	fs.StringArrayVar(&o.git, "git", nil, "e-mail address under which the actor commits; may be repeated")
 	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this new file, mode 0600, instead of printing it")
+	fs.StringVar(&o.url, "url", "", "where the other machine reaches the service, nats://HOST:PORT; default: where it is reached from here")
+	fs.BoolVar(&o.local, "local", false, "leave the service's address and credential out of the join token")
 	fs.DurationVar(&o.expires, "expires", 0, "how long the invitation is good, such as 24h; 0 for ever")
 	return writes(cmd, f)
 }
@@ -90,7 +101,11 @@ becomes the actor's. Other users of the machine can see what --token is given;
 				}
 				token = strings.TrimSpace(string(text))
 			}
-			return s.claimName(ctx, args[0], token)
+			secret, err := claimSecret(args[0], token)
+			if err != nil {
+				return err
+			}
+			return s.claimName(ctx, args[0], secret)
 		}),
 	}
 	cmd.Flags().StringVar(&token, "token", "", "the invitation's token")
@@ -149,7 +164,11 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("invite %s: %w", name, err)
 	}
-	keep, err := s.keepToken(o.tokenOut, token)
+	join, err := s.joinToken(ctx, d, token, o)
+	if err != nil {
+		return err
+	}
+	keep, err := s.keepToken(o.tokenOut, join)
 	if err != nil {
 		return err
 	}
@@ -162,14 +181,14 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	}
 	data := invited{Ack: ack, Actor: name, Expires: d.Expires, File: o.tokenOut}
 	if !ack.DryRun && o.tokenOut == "" {
-		data.Token = token
+		data.Token, data.Join = token, join
 	}
 	return s.result("invitation", data, func(w *textWriter) {
 		if o.tokenOut != "" {
-			w.acked(ack, "%s is invited; the token is in %s\nclaim it with: deed actor claim %s --token-file FILE", name, o.tokenOut, name)
+			w.acked(ack, "%s is invited; the token is in %s\nclaim it with: deed actor claim %s --token-file FILE\nor on a new machine: deed actor join --token-file FILE", name, o.tokenOut, name)
 			return
 		}
-		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE", name, token, name)
+		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE\nor on a new machine, with the token\n  join %s\nand: deed actor join --token-file FILE", name, token, name, join)
 	})
 }
 

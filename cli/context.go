@@ -77,7 +77,7 @@ func saveContext(p places, c ledgerContext) error {
 	if err := os.MkdirAll(filepath.Dir(p.ContextPath(c.Name)), 0o700); err != nil {
 		return fmt.Errorf("save context: %w", err)
 	}
-	if err := os.WriteFile(p.ContextPath(c.Name), append(text, '\n'), 0o600); err != nil {
+	if err := replaceFile(p.ContextPath(c.Name), append(text, '\n')); err != nil {
 		return fmt.Errorf("save context: %w", err)
 	}
 	if _, err := os.Stat(p.SelectedPath()); errors.Is(err, fs.ErrNotExist) {
@@ -87,10 +87,27 @@ func saveContext(p places, c ledgerContext) error {
 }
 
 func selectContext(p places, name string) error {
-	if err := os.WriteFile(p.SelectedPath(), []byte(name+"\n"), 0o600); err != nil {
+	if err := replaceFile(p.SelectedPath(), []byte(name+"\n")); err != nil {
 		return fmt.Errorf("select context: %w", err)
 	}
 	return nil
+}
+
+// replaceFile writes a small file, mode 0600, as a whole: a process that dies
+// meanwhile leaves the old one.
+func replaceFile(path string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(file.Name()))
+	}
+	return err
 }
 
 // newContextCommand builds "deed context".

@@ -33,6 +33,9 @@ func (s *session) down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.ours(f); err != nil {
+		return err
+	}
 	stopped := map[string]any{"ledger": f.Ledger, "dir": f.Dir, "stopped": false}
 	if busy, err := f.InUse(); err != nil {
 		return err

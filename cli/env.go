@@ -77,6 +77,11 @@ func (p places) SelectedPath() string { return filepath.Join(p.Config, "context"
 // LedgerDir returns the default folder of a ledger.
 func (p places) LedgerDir(name string) string { return filepath.Join(p.Data, "ledgers", name) }
 
+// JoinedDir returns the folder of a ledger that this machine joined.
+func (p places) JoinedDir(ledger, identity string) string {
+	return filepath.Join(p.Data, "joined", ledger+"-"+identity[:min(16, len(identity))])
+}
+
 // HeadPath returns the file that remembers a ledger's newest head.
 func (p places) HeadPath(ledger, identity string) string {
 	return filepath.Join(p.State, "heads", ledger+"-"+identity[:min(16, len(identity))])

@@ -81,6 +81,8 @@ var sentinels = []struct {
 	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME --admin ACTOR"}},
 	{server.ErrLedgerExists, outcome{ExitState, "choose another folder with --dir"}},
 	{server.ErrOtherLedger, outcome{ExitIntegrity, "the folder's files do not belong together"}},
+	{server.ErrRemote, outcome{ExitState, "start and stop it on the machine that holds its folder"}},
+	{client.ErrJoinToken, outcome{ExitUsage, "take the whole line that deed actor invite printed"}},
 	{server.ErrNotRunning, outcome{ExitUnavailable, "start one with: deed up"}},
 	{embedded.ErrInUse, outcome{ExitUnavailable, "a service runs on this folder already: deed status"}},
 	{evidence.ErrRollback, outcome{ExitIntegrity, "the ledger is shorter than what was acknowledged: deed audit verify"}},
@@ -112,6 +114,7 @@ var sentinels = []struct {
 	{workspace.ErrNoMergeBase, outcome{ExitRefused, "is this the task's repository?"}},
 	{fs.ErrNotExist, outcome{ExitNotFound, ""}},
 	{exec.ErrNotFound, outcome{ExitNotFound, "install the program, or set PATH"}},
+	{signer.ErrPlugin, outcome{ExitUnavailable, "run the plugin's own tool to see what is wrong; nothing was signed"}},
 }
 
 // Errors that commands return themselves.

@@ -28,31 +28,36 @@ type keyFacts struct {
 func newKeyCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Make and show signing keys"}
 	var encrypt bool
-	var out string
+	var out, algorithm string
 	create := &cobra.Command{
 		Use: "new NAME", Short: "Make a key pair", Args: cobra.ExactArgs(1),
-		Long: `Make an Ed25519 key pair. The private key is written with mode 0600, the public
-one beside it with .pub added. A key file is never replaced.
+		Long: `Make a key pair, Ed25519 or ECDSA P-256. The private key is written with mode 0600,
+the public one beside it with .pub added. A key file is never replaced.
 
 With --encrypt the private key is sealed with a passphrase, from --passphrase-file
 or asked for on a terminal. Keys of people should be; keys of machines cannot.`,
 		RunE: e.action(f, func(_ context.Context, s *session, args []string) error {
-			return s.newKey(args[0], out, encrypt)
+			return s.newKey(args[0], out, signer.Algorithm(algorithm), encrypt)
 		}),
 	}
 	create.Flags().BoolVar(&encrypt, "encrypt", false, "seal the private key with a passphrase")
+	create.Flags().StringVar(&algorithm, "type", string(signer.Ed25519), "sort of key: "+either(signer.Algorithms()))
 	create.Flags().StringVar(&out, "out", "", "write to this file instead of the key folder")
 	show := &cobra.Command{
 		Use: "show [NAME]", Short: "Show a public key", Args: cobra.MaximumNArgs(1),
 		Long: `Show a public key: the one that NAME, --key or --as names, else that of the
-context's actor. Only the .pub file is read.`,
+context's actor. Only the .pub file is read, or, where --key is a reference, its
+plugin asked.`,
 		RunE: e.action(f, func(_ context.Context, s *session, args []string) error { return s.showKey(args) }),
 	}
-	cmd.AddCommand(create, show)
+	cmd.AddCommand(create, newKeyAddCommand(e, f), show)
 	return cmd
 }
 
-func (s *session) newKey(name, out string, encrypt bool) error {
+func (s *session) newKey(name, out string, algorithm signer.Algorithm, encrypt bool) error {
+	if err := choose("--type", algorithm, signer.Algorithms()); err != nil {
+		return err
+	}
 	if !events.ValidActor(name) {
 		return fmt.Errorf("%w: %q is no actor name", errUsage, name)
 	}
@@ -76,7 +81,7 @@ func (s *session) newKey(name, out string, encrypt bool) error {
 			return err
 		}
 	}
-	key, err := signer.GenerateKey(s.env.Random)
+	key, err := signer.Generate(algorithm, s.env.Random)
 	if err != nil {
 		return err
 	}
@@ -118,7 +123,7 @@ func (s *session) showKey(args []string) error {
 	if err != nil {
 		return err
 	}
-	public, err := signer.ReadPublicKeyFile(signer.PublicKeyPath(path))
+	public, err := s.publicKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: no key at %s: make one with deed key new %s", errMissing, path, facts.Name)
 	}

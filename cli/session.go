@@ -128,11 +128,8 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 		}
 		return nil, err
 	}
-	// Whoever listens where a dead service did must not see the credential.
-	if alive, err := f.InUse(); err != nil {
+	if err := alive(f, running); err != nil {
 		return nil, err
-	} else if !alive {
-		return nil, fmt.Errorf("connect to ledger %s in %s: %w: the last one, process %d, was killed", f.Ledger, f.Dir, errNoService, running.PID)
 	}
 	credential, err := f.Credential()
 	if err != nil {
@@ -152,6 +149,20 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 		Identity: identity, Service: key, HeadPath: headPath,
 		AtLeast: events.Position(s.flags.atLeast), Patience: s.flags.patience,
 	})
+}
+
+// alive refuses to connect where a service of this machine is dead: whoever
+// listens there now must not see the credential. Of a service elsewhere nobody
+// here can tell.
+func alive(f *server.Folder, running server.Running) error {
+	if running.PID == 0 {
+		return nil
+	}
+	alive, err := f.InUse()
+	if err == nil && !alive {
+		err = fmt.Errorf("connect to ledger %s in %s: %w: the last one, process %d, was killed", f.Ledger, f.Dir, errNoService, running.PID)
+	}
+	return err
 }
 
 // keyPath returns the private key's file: --key, --as, DEED_KEY, DEED_AS, or
@@ -191,7 +202,7 @@ func (s *session) signingKey() (signer.Key, error) {
 	if err != nil {
 		return signer.Key{}, err
 	}
-	key, err := signer.ReadKeyFile(path, s.passphrase(path))
+	key, err := s.openKey(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return signer.Key{}, withHint(fmt.Errorf("%w: no key at %s", errMissing, path), "make one with: deed key new %s", first(s.flags.as, "NAME"))

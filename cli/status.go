@@ -56,7 +56,11 @@ func (s *session) status(ctx context.Context) error {
 		w.line("position  %d", status.Position)
 		w.line("tasks     %d", status.Tasks)
 		w.line("head      %d %s", head.Size, data.Root)
-		w.line("service   %s (process %d, version %s)", data.URL, data.PID, status.Version)
+		if data.PID == 0 {
+			w.line("service   %s (on another machine, version %s)", data.URL, status.Version)
+		} else {
+			w.line("service   %s (process %d, version %s)", data.URL, data.PID, status.Version)
+		}
 		w.line("folder    %s", data.Dir)
 	})
 	if err == nil && status.Broken != "" {

@@ -64,6 +64,9 @@ func (s *session) up(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.ours(f); err != nil {
+		return err
+	}
 	busy, err := f.InUse()
 	if err != nil {
 		return err

@@ -11,6 +11,11 @@
 //	heads         signed heads that were kept, see evidence.HeadLog
 //	run.json      where the running service listens; absent when it is stopped
 //
+// The folder of a ledger that a machine joined, see [WriteRemote], holds
+// ledger.json, client.json and
+//
+//	remote.json   where its service listens
+//
 // Creating a ledger is one explicit step, [Create]. [Run] refuses a folder
 // without a ledger, a ledger of another identity, a history that lacks a head
 // it signed before, and a second instance.

@@ -47,6 +47,9 @@ func OpenReader(ctx context.Context, o Options) (*Reader, error) {
 }
 
 func (r *Reader) open(ctx context.Context, f Folder, o Options) (err error) {
+	if err := f.local(); err != nil {
+		return err
+	}
 	if err := hasStore(f); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrNoLedger, damage("stream", "the folder's store is missing"))
 	} else if err != nil {
