@@ -84,7 +84,7 @@ func allows(row *Row, a *projections.Actor, t *projections.Task) bool {
 // name gets an event in, and every refusal names its row or rule.
 func TestAuthority(t *testing.T) {
 	rules := NewRules()
-	g := &graph{rules: rules, variety: variety{contracts: 2, findings: true, worlds: true, gate: true, parts: []string{}}}
+	g := &graph{rules: rules, variety: variety{contracts: 2, findings: true, worlds: true, gate: true, parts: []string{}, pause: true, steps: true, choices: true}}
 	tried, accepted := 0, map[string]bool{}
 	for state, k := range representatives() {
 		task := k.State()
@@ -135,7 +135,8 @@ func authorityDocument() string {
 	var b strings.Builder
 	b.WriteString("# Authority\n\nMade by `go test ./ledger -run TestAuthority -update` from the table in `ledger/table.go`. Default is deny: an event\n" +
 		"that no row allows is refused, and the refusal names the row or rule. \"Stale\" says that the event is legal while the\n" +
-		"open attempt works on a contract version that was replaced; \"advance\" that an open fatal finding blocks it.\n\n")
+		"open attempt works on a contract version that was replaced; \"advance\" that an open fatal finding blocks it; \"paused\" that it\n" +
+		"is legal while the task is paused.\n\n")
 	b.WriteString("| event | by | legal in | leads to | | note |\n|---|---|---|---|---|---|\n")
 	for _, row := range Table() {
 		to := "same"
@@ -148,6 +149,9 @@ func authorityDocument() string {
 		}
 		if row.Advance {
 			flags = append(flags, "advance")
+		}
+		if whilePaused(row.Type) {
+			flags = append(flags, "paused")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", row.Name(), describe(row.By), statesText(row.In), to, strings.Join(flags, ", "), row.Note)
 	}

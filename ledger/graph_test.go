@@ -45,6 +45,9 @@ type variety struct {
 	worlds    bool     // worlds other than the pinned one
 	gate      bool     // results, and what follows them
 	calm      bool     // no failing check, rejection or escalation by hand
+	pause     bool     // pauses
+	steps     bool     // plans, steps, facts, trees outside the boundary
+	choices   bool     // decisions and bans
 }
 
 // move is an event that somebody tries to append.
@@ -110,6 +113,7 @@ func (g *graph) moves(l *projections.Ledger, t *projections.Task) []move {
 		all = append(all, move{"carl", projectionstest.Snapshot(t, policy)})
 	}
 	all = append(all, g.runMoves(l, t)...)
+	all = append(all, g.workMoves(t)...)
 	return append(all, g.effectMoves(t)...)
 }
 
@@ -219,6 +223,7 @@ func signature(t *projections.Task) string {
 		slices.Sort(parts)
 		fmt.Fprint(&b, parts)
 	}
+	fmt.Fprint(&b, workSignature(t))
 	budget := int64(0)
 	if c := t.Contract(); c != nil {
 		budget = min(1, c.Contract.MaxRepairs+t.Allowance-t.Repairs)
@@ -242,6 +247,7 @@ func copyTask(t *projections.Task) *projections.Task {
 		repair := *t.Repair
 		c.Repair = &repair
 	}
+	copyWork(&c, t)
 	return &c
 }
 
@@ -275,6 +281,9 @@ func explore(t *testing.T) *graph {
 		{contracts: 1, parts: []string{"p1", "p2"}},
 		{contracts: 1, parts: []string{}, gate: true, calm: true},
 		{contracts: 2, parts: []string{}},
+		{contracts: 1, gate: true, pause: true},
+		{contracts: 1, gate: true, calm: true, steps: true},
+		{contracts: 1, calm: true, choices: true},
 	} {
 		g := &graph{rules: all.rules, variety: v, nodes: map[string]*node{}, edges: all.edges}
 		g.walk(t)
@@ -349,6 +358,8 @@ func byHolder(p events.Payload) bool {
 	case *events.Release, *events.Result, *events.Recovery, *events.Intent, *events.Dispatch:
 		return true
 	case *events.Escalation:
+		return true
+	case *events.StepIssue, *events.StepCompletion, *events.StepFailure, *events.Progress:
 		return true
 	}
 	return false

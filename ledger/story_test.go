@@ -30,7 +30,7 @@ func TestStories(t *testing.T) {
 	h.Do("", ledgertest.Founder, &events.Revocation{Actor: "rob", Reason: "left"})
 	for task, want := range map[string]projections.State{
 		"TASK-1": projections.Delivered, "TASK-2": projections.Delivered, "TASK-3": projections.Cancelled,
-		"TASK-4": projections.Delivered, "TASK-5": projections.Cancelled,
+		"TASK-4": projections.Delivered, "TASK-5": projections.Cancelled, "TASK-6": projections.Delivered,
 	} {
 		if got := h.State(task); got != want {
 			t.Errorf("%s is %s, want %s", task, got, want)

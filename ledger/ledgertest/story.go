@@ -108,7 +108,7 @@ func Effects(task string) []Step {
 // told in turn so that the events of different tasks lie side by side.
 func Everything() []Step {
 	return Interleave(
-		Takeover("TASK-1"), Repairs("TASK-2"), Effects("TASK-3"), Delivery("TASK-4"),
+		Takeover("TASK-1"), Repairs("TASK-2"), Effects("TASK-3"), Delivery("TASK-4"), Work("TASK-6"),
 		[]Step{Saying("TASK-5", Founder, projectionstest.Contract(1)), Saying("TASK-5", Founder, &events.Withdrawal{Reason: "no"})},
 	)
 }
