@@ -203,13 +203,9 @@ func sealBranch(d *events.Intent, t *projections.Task) (err error) {
 	return err
 }
 
-// sign fills who makes a commit: the actor, with its first git identity in the
-// registry.
+// sign fills who makes a commit: the actor, with its address in the registry.
 func (s *session) sign(g *events.GitChange, a author) {
-	g.Name, g.Email = a.actor.Name, a.actor.Name+"@"+s.folder.Ledger+".invalid"
-	if ids := a.actor.GitIdentities; len(ids) > 0 {
-		g.Email = ids[0]
-	}
+	g.Name, g.Email = a.actor.Name, a.registry.GitIdentity(a.actor)
 	g.Date = events.FormatTime(s.env.Now())
 }
 

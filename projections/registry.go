@@ -74,13 +74,24 @@ func (g *Registry) search(name string) (int, bool) {
 	})
 }
 
+// GitIdentity returns the address under which Deed commits for an actor: its
+// first git identity, else one that no mail can reach and that is the actor's
+// alone.
+func (g *Registry) GitIdentity(a *Actor) string {
+	if len(a.GitIdentities) > 0 {
+		return a.GitIdentities[0]
+	}
+	return a.Name + "@" + g.Genesis.Name + ".invalid"
+}
+
 // ByGitIdentity returns the actors that commit under the e-mail address.
 // ASCII letters of either case are the same: mail does not tell them apart,
 // and whoever commits chooses the spelling.
 func (g *Registry) ByGitIdentity(email string) []*Actor {
 	var found []*Actor
 	for _, a := range g.Actors {
-		if slices.ContainsFunc(a.GitIdentities, func(own string) bool { return foldCase(own) == foldCase(email) }) {
+		same := func(own string) bool { return foldCase(own) == foldCase(email) }
+		if slices.ContainsFunc(a.GitIdentities, same) || same(g.GitIdentity(a)) {
 			found = append(found, a)
 		}
 	}
