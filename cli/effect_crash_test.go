@@ -37,6 +37,8 @@ type process struct {
 	StopID    int64  `json:"stopId"`
 	StopToken bool   `json:"stopToken"`
 	Reached   string `json:"reached"`
+	// Path is a folder in which programs are found first.
+	Path string `json:"-"`
 	// Go is a file that lets a stopped process go on; "" never does.
 	Go string `json:"go"`
 }
@@ -95,6 +97,9 @@ func (s *stage) spawn(actor string, p process, args ...string) *exec.Cmd {
 	must(s.t, err)
 	cmd := exec.CommandContext(s.t.Context(), os.Args[0], "-test.run=^TestDeedProcess$")
 	cmd.Env = append(os.Environ(), noRaceSleep, processVariable+"="+string(text))
+	if p.Path != "" {
+		cmd.Env = append(cmd.Env, "PATH="+p.Path+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	must(s.t, cmd.Start())

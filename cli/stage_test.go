@@ -111,7 +111,7 @@ func (s *stage) newKey(name string) signer.Key {
 
 func (s *stage) invite(name string, role events.Role) {
 	key := s.newKey(name)
-	s.registry("owner", &events.Invitation{Actor: name, Kind: events.KindAgent, Principal: "p-" + name, Roles: []events.Role{role}, TokenHash: events.Sum([]byte(name)).String()})
+	s.registry("owner", &events.Invitation{Actor: name, Kind: kindOf(name), Principal: "p-" + name, Roles: []events.Role{role}, TokenHash: events.Sum([]byte(name)).String()})
 	s.registry(name, &events.KeyClaim{Actor: name, Key: key.Public().String(), Token: name})
 }
 
@@ -132,7 +132,7 @@ func (s *stage) dial(url string) *client.Client {
 }
 
 func kindOf(actor string) events.Kind {
-	if actor == "owner" {
+	if actor == "owner" || strings.HasPrefix(actor, "review-") {
 		return events.KindHuman
 	}
 	return events.KindAgent
@@ -276,7 +276,7 @@ func (s *stage) contract() *events.Contract {
 		Version: 1, Goal: "publish a preview", RiskTier: "preview", Target: "main", Quorum: 1, MaxRepairs: 5, MaxStalls: 3,
 		Owners: events.Owners{Product: "owner"},
 		Scope: events.Scope{Include: []string{"**"}, Commands: []string{filepath.Join(s.world, "probe")},
-			Effects: []events.EffectKind{events.EffectMigrate, events.EffectPreview}},
+			Effects: []events.EffectKind{events.EffectCommit, events.EffectMigrate, events.EffectPreview}},
 		Acceptance: []events.Item{{ID: "A1", Text: "it works", Required: true, Evidence: "test",
 			Checks: []events.Check{{ID: "c1", Command: []string{"true"}, TimeoutSeconds: 5}}}},
 	}
