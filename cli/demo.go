@@ -16,8 +16,8 @@ import (
 
 // newDemoCommand builds "deed demo".
 func newDemoCommand(e *Env, f *flags) *cobra.Command {
-	d := &demo{env: e}
-	var keep string
+	d := &demo{env: e, worker: "impl-a", controller: "control-1", verifier: "verify-1", operator: "op-1"}
+	var keep, at string
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show one task, a crash after its effect, and a safe takeover", Args: cobra.NoArgs,
 		Long: `Plays one task on a real git repository and a ledger of its own, in a temporary
@@ -30,12 +30,25 @@ delivers; then the history is verified and replayed.
 The keys of all actors lie in one folder here, since one person plays them all; in
 real use each key stays where its actor runs.
 
+With --kill-at another process is killed, or the same one elsewhere: always by a
+real SIGKILL, while it stands still exactly there. Others go on by the same
+commands as ever until the task is delivered. The points, and what is expected:
+
+` + pointHelp() + `
+At every point the outside world changes exactly once. With --no-probe, where a
+call was under way at the kill, nobody can know whether it acted: the task is
+escalated to a person, and nothing is called again.
+
 Exit code 1 means that a promise was broken.`,
-		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error {
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) (err error) {
 			d.printer = s.printer
+			if d.point, err = findPoint(at); err != nil {
+				return err
+			}
 			return d.run(ctx, keep)
 		}),
 	}
+	cmd.Flags().StringVar(&at, "kill-at", defaultPoint, "the point at which a process is killed")
 	cmd.Flags().BoolVar(&d.noProbe, "no-probe", false, "ask no probe in recovery: nobody can know, so a person has to decide")
 	cmd.Flags().StringVar(&keep, "keep", "", "play in this new folder and leave everything there")
 	return cmd
@@ -47,6 +60,11 @@ type demo struct {
 	env     *Env
 	noProbe bool
 	keep    bool
+	point   killPoint
+
+	// Whoever has this role now: the first one, or who took the place of one
+	// that was killed.
+	worker, controller, verifier, operator string
 
 	dir     string // of the performance
 	ledger  string // the ledger's folder
@@ -74,6 +92,8 @@ type demoReport struct {
 	Delivered       bool              `json:"delivered"`
 	State           projections.State `json:"state"`
 	Decision        string            `json:"decision"`
+	KillAt          string            `json:"kill_at"`
+	Killed          int               `json:"killed"`
 	EffectsExecuted int               `json:"effects_executed"`
 	Takeovers       int               `json:"takeovers"`
 	Events          events.Position   `json:"events"`
@@ -92,7 +112,7 @@ func (d *demo) run(ctx context.Context, keep string) (err error) {
 	if err := os.Mkdir(d.temp(), 0o700); err != nil {
 		return fmt.Errorf("make folder of the demo: %w", err)
 	}
-	d.began = d.env.Now()
+	d.began, d.report.KillAt = d.env.Now(), d.point.name
 	for _, act := range d.acts() {
 		if err := act(ctx); err != nil {
 			return err
@@ -165,11 +185,11 @@ func (d *demo) finish(w *textWriter) {
 	r := d.report
 	w.line("")
 	if r.Delivered {
-		w.line("Delivered. %d effect in the outside world, %d takeover, %d events, history verified and replayed, %.1f s.",
-			r.EffectsExecuted, r.Takeovers, uint64(r.Events), float64(r.Milliseconds)/1000)
+		w.line("Delivered. %s in the outside world, %s, %d events, history verified and replayed, %.1f s.",
+			counted(r.EffectsExecuted, "effect"), counted(r.Takeovers, "takeover"), uint64(r.Events), float64(r.Milliseconds)/1000)
 	} else {
-		w.line("%s by %s: a person has to look. %d effect in the outside world, not repeated. %d events, history verified and replayed, %.1f s.",
-			r.State.String(), r.Decision, r.EffectsExecuted, uint64(r.Events), float64(r.Milliseconds)/1000)
+		w.line("%s by %s: a person has to look. %s in the outside world, not repeated. %d events, history verified and replayed, %.1f s.",
+			r.State.String(), r.Decision, counted(r.EffectsExecuted, "effect"), uint64(r.Events), float64(r.Milliseconds)/1000)
 	}
 	if d.keep {
 		w.line("Everything is in %s; look at it with:", d.dir)

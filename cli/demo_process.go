@@ -155,7 +155,8 @@ func (d *demo) clean(ctx context.Context) error {
 		}
 	}
 	if !d.keep {
-		errs = append(errs, os.RemoveAll(d.dir))
+		// What a killed process left behind may be writing its last.
+		errs = append(errs, await(ctx, demoPoll, func() (bool, error) { return os.RemoveAll(d.dir) == nil, nil }))
 	}
 	return errors.Join(errs...)
 }

@@ -54,16 +54,46 @@ func TestGreetEverybody(t *testing.T) {
 `
 )
 
+// demoStopTest makes the check stop where it is told to.
+const demoStopTest = `package greet
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv("` + demoStopVariable + `"); file != "" {
+		if os.WriteFile(file, nil, 0o600) == nil {
+			time.Sleep(time.Hour)
+		}
+	}
+	os.Exit(m.Run())
+}
+`
+
+// demoStopVariable names the file that says that the demo's check has begun.
+const demoStopVariable = "GREET_STOP"
+
 // demoActor is one actor of the demo besides the owner.
 type demoActor struct {
 	name, kind, principal, role string
 }
 
-func demoActors() []demoActor {
-	return []demoActor{
+// actors returns the demo's actors, with whoever takes the place of a killed
+// one.
+func (d *demo) actors() []demoActor {
+	actors := []demoActor{
 		{"impl-a", "agent", "alan", "implementer"}, {"impl-b", "agent", "barbara", "implementer"}, {"verify-1", "ci", "ci-main", "verifier"},
 		{"control-1", "agent", "carol", "controller"}, {"rev-1", "human", "rita", "reviewer"}, {"op-1", "human", "oscar", "operator"},
 	}
+	for _, a := range []demoActor{{"verify-2", "ci", "ci-other", "verifier"}, {"control-2", "agent", "conrad", "controller"}, {"op-2", "human", "olivia", "operator"}} {
+		if a.name == d.point.second {
+			actors = append(actors, a)
+		}
+	}
+	return actors
 }
 
 // createProject makes the repository: the branch main with a missing feature
@@ -78,7 +108,11 @@ func (d *demo) createProject(ctx context.Context) error {
 	if err := os.Mkdir(d.project, 0o700); err != nil {
 		return fmt.Errorf("make project: %w", err)
 	}
-	for name, text := range map[string]string{"go.mod": demoModule, "greet.go": demoBegin, "greet_test.go": demoTest} {
+	files := map[string]string{"go.mod": demoModule, "greet.go": demoBegin, "greet_test.go": demoTest}
+	if d.point.place == placeCheck {
+		files["main_test.go"] = demoStopTest
+	}
+	for name, text := range files {
 		if err := d.write(d.project, name, text); err != nil {
 			return err
 		}
@@ -102,7 +136,7 @@ func (d *demo) write(dir, name, text string) error {
 
 // createLedger makes the ledger and its actors.
 func (d *demo) createLedger(ctx context.Context) error {
-	d.tell("owner", "creates a ledger and invites six actors; each claims its name with a key of its own")
+	d.tell("owner", "creates a ledger and invites %d actors; each claims its name with a key of its own", len(d.actors()))
 	for _, args := range [][]string{
 		{"key", "new", "owner"}, {"ledger", "create", "demo", "--admin", "owner", "--principal", "olga"}, {"up"},
 	} {
@@ -110,7 +144,7 @@ func (d *demo) createLedger(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, a := range demoActors() {
+	for _, a := range d.actors() {
 		if err := d.invite(ctx, a); err != nil {
 			return err
 		}

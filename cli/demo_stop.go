@@ -34,17 +34,24 @@ const stopPoll = 10 * time.Millisecond
 // configuration. It takes no right and skips no check: all it can do is hold
 // up the process that was given it, as any signal of its user can.
 func (s *session) reach(place string) error {
-	at, file, ok := strings.Cut(s.flags.demoStop, "=")
-	if !ok || at != place || s.stopped {
+	file, ok := stopsAt(s.flags.demoStop, place)
+	if !ok || s.stopped {
 		return nil
 	}
 	s.stopped = true
-	return stopAt(file)
+	return stopUntilGone(file)
 }
 
-// stopAt makes a file and waits until it is gone. A stopped process hears
+// stopsAt returns the file that PLACE=FILE names, and whether it is about a
+// place.
+func stopsAt(stop, place string) (file string, ok bool) {
+	at, file, found := strings.Cut(stop, "=")
+	return file, found && at == place
+}
+
+// stopUntilGone makes a file and waits until it is gone. A stopped process hears
 // nothing, so no context ends the wait.
-func stopAt(file string) error {
+func stopUntilGone(file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("stop for the demo: %w", err)

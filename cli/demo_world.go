@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,20 +25,22 @@ type posted struct {
 // file with one line for each call that acted.
 func newDemoWorldCommand(e *Env, _ *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "demo-world", Short: "Stand for the outside world in deed demo", Hidden: true}
-	var hang bool
 	publish := &cobra.Command{
 		Use: "publish FILE", Short: "Act: append one line", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := e.publish(args[0]); err != nil {
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := stopWorld(args[0], placeActing); err != nil {
 				return err
 			}
-			if hang {
-				<-cmd.Context().Done() // acted, and never says so
+			line, err := e.publish(args[0])
+			if err != nil {
+				return err
 			}
-			return nil
+			if err := stopWorld(args[0], placeActed); err != nil {
+				return err
+			}
+			return e.reply(line)
 		},
 	}
-	publish.Flags().BoolVar(&hang, "hang", false, "wait for ever after the act, before the reply")
 	probe := &cobra.Command{
 		Use: "probe FILE", Short: "Tell whether a call acted", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return e.probeWorld(args[0]) },
@@ -48,24 +49,58 @@ func newDemoWorldCommand(e *Env, _ *flags) *cobra.Command {
 	return cmd
 }
 
-// publish appends the line of one call, in one write.
-func (e *Env) publish(file string) error {
-	lines, err := readWorld(file)
-	if err != nil {
-		return err
+// worldStop is the file beside an outside world that says, as --demo-stop
+// does, where the next call stops: the call's own command line is the same for
+// whoever makes it.
+func worldStop(file string) string { return file + ".stop" }
+
+// stopWorld stops a call where it is told to.
+func stopWorld(file, place string) error {
+	text, err := os.ReadFile(worldStop(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	line, err := json.Marshal(posted{
-		ID: fmt.Sprintf("preview-%d", len(lines)+1), Key: e.Getenv("DEED_IDEMPOTENCY_KEY"), Token: e.Getenv("DEED_TOKEN"), Commit: e.Getenv("DEED_EFFECT_COMMIT"),
-	})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
+	}
+	if reached, ok := stopsAt(string(text), place); ok {
+		return stopUntilGone(reached)
+	}
+	return nil
+}
+
+// publish appends the line of one call, in one write.
+func (e *Env) publish(file string) (posted, error) {
+	lines, err := readWorld(file)
+	if err != nil {
+		return posted{}, err
+	}
+	p := posted{
+		ID: fmt.Sprintf("%s-%d", e.Getenv("DEED_EFFECT_KIND"), len(lines)+1), Key: e.Getenv("DEED_IDEMPOTENCY_KEY"),
+		Token: e.Getenv("DEED_TOKEN"), Commit: e.Getenv("DEED_EFFECT_COMMIT"),
+	}
+	line, err := json.Marshal(p)
+	if err != nil {
+		return posted{}, fmt.Errorf("publish: %w", err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("publish: %w", err)
+		return posted{}, fmt.Errorf("publish: %w", err)
 	}
 	_, err = out.Write(append(line, '\n'))
-	return errors.Join(err, out.Close())
+	return p, errors.Join(err, out.Close())
+}
+
+// reply says what a call has made.
+func (e *Env) reply(p posted) error {
+	text, err := json.Marshal(runner.EffectReply{ExternalID: p.ID, Token: p.Token})
+	if err == nil {
+		err = os.WriteFile(e.Getenv("DEED_RESULT_FILE"), text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("reply: %w", err)
+	}
+	return nil
 }
 
 // probeWorld prints what a probe prints: whether the file has a line with the
@@ -110,17 +145,4 @@ func readWorld(file string) ([]posted, error) {
 		lines = append(lines, l)
 	}
 	return lines, scan.Err()
-}
-
-// awaitPosted waits until the outside world has a line.
-func awaitPosted(ctx context.Context, file string, ended <-chan struct{}) error {
-	return await(ctx, demoPoll, func() (bool, error) {
-		select {
-		case <-ended:
-			return false, fmt.Errorf("%w: the call ended before it could be interrupted", errPromise)
-		default:
-		}
-		lines, err := readWorld(file)
-		return len(lines) > 0, err
-	})
 }

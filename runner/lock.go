@@ -135,6 +135,10 @@ type Lock struct {
 	state      lockState
 }
 
+// Started tells whether the call runs, or ran, in a group that is on record: its end can
+// be proven later.
+func (l Lock) Started() bool { return l.state == lockRunning || l.state == lockEnded }
+
 // CallDead tells whether it is proven that no process of the call is left: the lock is
 // free, the call ran in this very boot and namespace, and it never started, or was ended,
 // or its group has no living member. A descendant that left the group and closed
