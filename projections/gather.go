@@ -60,7 +60,12 @@ func ResumePacket(t *Task, g *Registry, reader Reader) Resume {
 		Waiting: t.Waiting(), Recover: t.lastRecovery(), Contract: t.terms(),
 		Untrusted: t.untrusted(v), Provenance: t.provenance(g, v),
 	}
-	r.Totals = totals(r.Acceptance)
+	r.Totals, r.WorkView = totals(r.Acceptance), t.workView()
+	if v.claims {
+		r.Untrusted.Steps = t.quoteWork()
+	}
+	r.Untrusted.Decisions = t.quoteDecisions(&r.WorkView)
+	r.Untrusted.Defects = append(r.Untrusted.Defects, t.quoteReports()...)
 	if t.Blocked != nil {
 		r.BlockedAt = t.Blocked.Position
 	}

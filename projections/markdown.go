@@ -118,12 +118,19 @@ func (r Resume) Markdown() string {
 	list(p, r.Next.Checks, func(c NextStep) {
 		p.printf("check %s of %s: %s", c.ID, c.Acceptance, strings.Join(c.Command, " "))
 	})
+	if r.Paused != nil {
+		p.printf("\npaused by %s since %s ns", r.Paused.Actor, r.Paused.Since)
+	}
+	if r.Next.Step+r.Next.Unit != "" {
+		p.printf("\nopen step: %s; next unit: %s", or(r.Next.Step, "none"), or(r.Next.Unit, "none"))
+	}
 	p.heading("Not goals")
 	list(p, r.NonGoals, p.plain)
 	p.acceptance(r.Acceptance, r.Totals)
 	p.heading("Boundary")
 	p.printf("- may change: %s\n- never: %s", strings.Join(r.Boundary.Include, ", "), strings.Join(r.Boundary.Exclude, ", "))
 	p.printf("- commands: %s\n- effects: %s", strings.Join(r.Boundary.Commands, ", "), kindNames(r.Boundary.Effects))
+	p.work(r.WorkView)
 	r.markdownState(p)
 	p.untrusted(r.Untrusted)
 	p.heading("Where this comes from")
@@ -196,6 +203,7 @@ func (r Review) Markdown() string {
 	})
 	p.failing(r.Failing)
 	p.effects(r.Effects)
+	p.work(r.WorkView)
 	p.heading("Findings")
 	list(p, r.Findings, p.finding)
 	p.heading("History")
@@ -257,6 +265,7 @@ func (p *page) untrusted(u Untrusted) {
 	}{
 		{"output", u.Outputs}, {"finding", u.Findings}, {"defect", u.Defects}, {"reason", u.Reasons}, {"claim", u.Claims},
 		{"uncovered", u.Uncovered}, {"effect", u.Effects}, {"environment", u.Environment}, {"note", u.Notes},
+		{"step", u.Steps}, {"decision", u.Decisions},
 	} {
 		for _, q := range group.quotes {
 			p.fence(group.label+" "+q.Of, q.By, q.Text)

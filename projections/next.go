@@ -26,6 +26,7 @@ func (t *Task) next() Next {
 	}
 	if c := t.Contract(); c != nil && t.working() && !t.Stale() {
 		n.addItems(c, t.nextItems())
+		n.addStep(t)
 	}
 	n.Do, n.Success = t.instruct(n.Items)
 	return n
@@ -84,6 +85,21 @@ func (t *Task) nextItems() []string {
 		return []string{optional}
 	}
 	return nil
+}
+
+// addStep names the step and the unit that work goes on with.
+func (n *Next) addStep(t *Task) {
+	if t.State != Snapshotted && t.State != Executing {
+		return
+	}
+	for _, s := range t.CurrentSteps() {
+		if s.Status == StepOpen && n.Step == "" {
+			n.Step = s.Data.Step
+		}
+	}
+	if u := t.NextUnit(); u != nil {
+		n.Unit = u.Name
+	}
 }
 
 // addItems adds the items that the contract has, in its order, and their

@@ -70,6 +70,9 @@ func (t *Task) quoteReasons() []Quote {
 	if t.Repair != nil {
 		list = append(list, Quote{"repair", "", t.Repair.Reason})
 	}
+	if t.Pause != nil {
+		list = append(list, Quote{"pause", t.Pause.Actor, t.Pause.Reason})
+	}
 	if t.Blocked != nil {
 		list = append(list, Quote{"blocked", "", t.Blocked.Reason})
 	}

@@ -38,6 +38,7 @@ type Resume struct {
 	Snapshot   *Pinned      `json:"snapshot,omitempty"`
 	Boundary   Boundary     `json:"boundary"`
 
+	WorkView
 	Done    Done          `json:"done"`
 	Next    Next          `json:"next"`
 	Failing []Failing     `json:"failing"`
@@ -155,9 +156,13 @@ type Next struct {
 	Event string        `json:"event"` // short type of the event that ends the step
 	Do    string        `json:"do"`
 	// Success says when the step is done.
-	Success string     `json:"success"`
-	Items   []string   `json:"items"`
-	Checks  []NextStep `json:"checks"`
+	Success string `json:"success"`
+	// Step is the first open step, Unit the first unit of the plan that no done
+	// step is about; what they ask for is in Untrusted.Steps.
+	Step   string     `json:"step,omitzero"`
+	Unit   string     `json:"unit,omitzero"`
+	Items  []string   `json:"items"`
+	Checks []NextStep `json:"checks"`
 }
 
 // NextStep is a pinned check that the step has to satisfy.
@@ -259,6 +264,8 @@ type Untrusted struct {
 	Effects     []Quote `json:"effects,omitempty"`
 	Environment []Quote `json:"environment,omitempty"`
 	Notes       []Quote `json:"notes,omitempty"`
+	Steps       []Quote `json:"steps,omitempty"`     // plan, steps and progress
+	Decisions   []Quote `json:"decisions,omitempty"` // and banned approaches
 }
 
 // notice stands before everything in Untrusted.
@@ -316,7 +323,7 @@ func (r Resume) Encode(limit int) ([]byte, events.Hash, error) {
 // agents said, then history, then detail, the boundary's prohibitions last.
 func (r *Resume) shrinks() []shrink {
 	u := &r.Untrusted
-	order := u.shrinks()
+	order := append(u.shrinks(), r.WorkView.shrinks()...)
 	return append(order,
 		shrinkList("provenance.chain", &r.Provenance.Chain),
 		shrinkList("done.approvals", &r.Done.Approvals),
@@ -347,6 +354,7 @@ func (r *Resume) shrinks() []shrink {
 func (u *Untrusted) shrinks() []shrink {
 	return []shrink{
 		shrinkQuotes("untrusted.notes", &u.Notes, 200),
+		shrinkQuotes("untrusted.steps", &u.Steps, 300),
 		shrinkQuotes("untrusted.claims", &u.Claims, 200),
 		shrinkQuotes("untrusted.outputs", &u.Outputs, 1000),
 		shrinkText("untrusted.summary", &u.Summary, 400),
@@ -361,12 +369,15 @@ func (u *Untrusted) shrinks() []shrink {
 		shrinkText("untrusted.summary", &u.Summary, 0),
 		shrinkList("untrusted.environment entries", &u.Environment),
 		shrinkList("untrusted.effects entries", &u.Effects),
+		shrinkOldest("untrusted.steps entries", &u.Steps),
+		shrinkQuotes("untrusted.decisions", &u.Decisions, 400),
 		shrinkQuotes("untrusted.outputs", &u.Outputs, 300),
 		shrinkList("untrusted.outputs entries", &u.Outputs),
 		shrinkList("untrusted.findings entries", &u.Findings),
 		shrinkList("untrusted.defects entries", &u.Defects),
 		shrinkList("untrusted.reasons entries", &u.Reasons),
 		shrinkText("untrusted.proposal", &u.Proposal, 0),
+		shrinkOldest("untrusted.decisions entries", &u.Decisions),
 	}
 }
 

@@ -39,6 +39,7 @@ type Review struct {
 	Questions  []string         `json:"questions"`
 	Untrusted  Untrusted        `json:"untrusted"`
 	Truncated  []Cut            `json:"truncated,omitempty"`
+	WorkView
 }
 
 // Basis names what an approval is about. It is never left off a packet.
@@ -92,7 +93,9 @@ func ReviewPacket(t *Task) Review {
 		Effects: t.effectViews(), Findings: t.risks().Findings, Repairs: t.Repairs, Recoveries: []RecoveryRecord{},
 		Untrusted: t.untrustedReview(),
 	}
-	r.Totals = totals(r.Acceptance)
+	r.Totals, r.WorkView = totals(r.Acceptance), t.reviewWork()
+	r.Untrusted.Decisions = t.quoteDecisions(&r.WorkView)
+	r.Untrusted.Defects = append(r.Untrusted.Defects, t.quoteReports()...)
 	if c := t.Contract(); c != nil {
 		r.Goal, r.NonGoals = c.Contract.Goal, slices.Concat(r.NonGoals, c.Contract.NonGoals)
 		r.RiskTier, r.Target = c.Contract.RiskTier, c.Contract.Target
@@ -192,6 +195,11 @@ func (r *Review) questions(t *Task) []string {
 	for _, f := range r.Findings {
 		ask(true, "Finding %s (%s) is open: acknowledge it, or reject.", f.ID, f.Severity)
 	}
+	ask(len(r.Violations) > 0, "%d trees are recorded as outside the boundary: has the work been steered clear of it?", len(r.Violations))
+	ask(len(r.Defects) > 0, "%d defects are reported: are they mended, or to be lived with?", len(r.Defects))
+	for _, d := range r.Decisions {
+		ask(!d.Grounded, "Decision %s rests on quarantined evidence alone: does it still hold?", d.Decision)
+	}
 	ask(r.RiskTier == "production", "The risk tier is production: is the way back known?")
 	ask(r.Basis.Result != "", "Does the change reach the goal, and leave the non-goals alone?")
 	return list
@@ -221,7 +229,7 @@ func (r Review) Encode(limit int) ([]byte, events.Hash, error) {
 
 // shrinks is the fixed order in which a review packet gets shorter.
 func (r *Review) shrinks() []shrink {
-	return append(r.Untrusted.shrinks(),
+	return append(append(r.Untrusted.shrinks(), r.WorkView.shrinks()...),
 		shrinkOldest("recoveries", &r.Recoveries),
 		shrinkSettled("effects", &r.Effects),
 		shrinkOldest("receipts", &r.Receipts),
