@@ -113,24 +113,37 @@ func replaceFile(path string, content []byte) error {
 // newContextCommand builds "deed context".
 func newContextCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "context", Short: "Name ledgers and choose one"}
-	var as string
+	var as, pin string
+	var n natsFlags
 	add := &cobra.Command{
-		Use: "add NAME --dir DIR", Short: "Name the ledger in a folder", Args: cobra.ExactArgs(1),
+		Use: "add NAME --dir DIR", Short: "Name the ledger in a folder, or one on an operator's NATS", Args: cobra.ExactArgs(1),
+		Long: `Name the ledger in a folder. With --nats the ledger is on an operator's NATS:
+--ledger-file is a copy of the service's ledger.json, which pins the ledger's identity
+and the service's key and holds no secret, and --creds is the client's credential. The
+folder is made then, --dir or one named like the context.`,
 		RunE: e.action(f, func(_ context.Context, s *session, args []string) error {
 			p, err := e.places()
 			if err != nil {
 				return err
 			}
-			if s.flags.dir == "" || !events.ValidActor(args[0]) {
+			c := ledgerContext{Name: args[0], Dir: s.flags.dir, As: as}
+			if n.url != "" && c.Dir == "" && events.ValidActor(c.Name) {
+				c.Dir = p.LedgerDir(c.Name)
+			}
+			if c.Dir == "" || !events.ValidActor(c.Name) {
 				return fmt.Errorf("%w: context add NAME --dir DIR", errUsage)
 			}
-			c := ledgerContext{Name: args[0], Dir: s.flags.dir, As: as}
+			if err := s.enter(&n, pin, c.Dir); err != nil {
+				return err
+			}
 			if err := saveContext(p, c); err != nil {
 				return err
 			}
 			return s.result("context", c, func(w *textWriter) { w.line("context %s: %s", c.Name, c.Dir) })
 		}),
 	}
+	n.register(add, "the client")
+	add.Flags().StringVar(&pin, "ledger-file", "", "with --nats: copy of the service's ledger.json")
 	add.Flags().StringVar(&as, "actor", "", "act as this actor by default")
 	choose := &cobra.Command{
 		Use: "select NAME", Short: "Use a context from now on", Args: cobra.ExactArgs(1),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/ledger"
@@ -24,6 +25,8 @@ type founding struct {
 	roles     []string
 	profile   string
 	policy    string // file
+	nats      natsFlags
+	clients   string // credentials file of clients
 }
 
 // serviceActor is the name under which the service signs.
@@ -40,6 +43,9 @@ with the admin's key (--key or --as, else the key named like the admin). The fol
 is --dir, else one named like the ledger below the data folder. The ledger is kept
 as a context of the same name, and selected when none is.
 
+With --nats the ledger is kept on an operator's NATS and its stream is made there; the
+folder keeps the service's key and the heads that it signed.
+
 With the profile "separate" nobody approves or verifies their own work; "solo" lets
 one person do so, and says it in every receipt.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.createLedger(ctx, args[0], o) }),
@@ -49,6 +55,9 @@ one person do so, and says it in every receipt.`,
 	fs.StringVar(&o.principal, "principal", "", "person answerable for the admin (default: the admin)")
 	fs.StringSliceVar(&o.roles, "roles", []string{string(events.RoleOwner)}, "further roles of the admin: "+either(givenRoles()))
 	fs.StringVar(&o.profile, "profile", "separate", "who may judge whose work: "+either(profiles()))
+	o.nats.register(create, "the service")
+	fs.IntVar(&o.nats.replicas, "replicas", 0, "with --nats: copies of the stream: 1, 3 or 5; default 3 on a cluster, else 1")
+	fs.StringVar(&o.clients, "client-creds", "", "with --nats: credentials file with which clients of this machine connect")
 	fs.StringVar(&o.policy, "policy", "", "file with the policy text")
 	cmd.AddCommand(writes(create, f))
 	return cmd
@@ -57,6 +66,9 @@ one person do so, and says it in every receipt.`,
 func (s *session) createLedger(ctx context.Context, name string, o founding) error {
 	if !events.ValidActor(o.admin) {
 		return withHint(fmt.Errorf("%w: --admin %q is no actor name", errUsage, o.admin), "name the admin, whose key deed key new made: deed ledger create NAME --admin ACTOR")
+	}
+	if err := o.nats.check(); err != nil {
+		return err
 	}
 	if err := choose("--profile", o.profile, profiles()); err != nil {
 		return err
@@ -88,7 +100,7 @@ func (s *session) createLedger(ctx context.Context, name string, o founding) err
 	if s.flags.dryRun {
 		return s.tryGenesis(options.Dir, sign)
 	}
-	folder, err := server.Create(ctx, options, name, sign)
+	folder, err := s.found(ctx, options, o, name, sign)
 	if err != nil {
 		return err
 	}
@@ -103,6 +115,20 @@ func (s *session) createLedger(ctx context.Context, name string, o founding) err
 		w.line("  folder    %s", folder.Dir)
 		w.line("start its service with: deed up")
 	})
+}
+
+// found creates the ledger in its folder, or on an operator's NATS.
+func (s *session) found(ctx context.Context, options server.Options, o founding, name string, sign func(signer.PublicKey) (events.Event, error)) (server.Folder, error) {
+	if o.nats.url == "" {
+		return server.Create(ctx, options, name, sign)
+	}
+	options.External = o.nats.external(s)
+	folder, err := server.CreateExternal(ctx, options, name, sign)
+	if err != nil || o.clients == "" {
+		return folder, err
+	}
+	e := server.Entrance{URL: o.nats.url, Access: client.Access{Creds: s.abs(o.clients), CA: options.External.NATS.CA}}
+	return folder, server.WriteEntrance(folder, e)
 }
 
 // genesis returns the data of the first event, all but the keys.

@@ -18,15 +18,24 @@ const listenDefault = "127.0.0.1:0"
 func newServeCommand(e *Env, f *flags) *cobra.Command {
 	var listen string
 	var verbose bool
+	var n natsFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the ledger's service in the foreground", Args: cobra.NoArgs,
 		Long: `Run the service of a ledger until SIGINT or SIGTERM. It verifies the whole history
 first, then prints where it listens, and logs to stderr. deed up does the same in the
-background. Only one service can run on a folder.`,
-		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen, verbose) }),
+background. Only one service can run on a folder.
+
+With --nats the ledger is kept on an operator's NATS, where deed ledger create --nats
+made it; that folder remembers how. Two instances may serve one ledger, each with a
+folder of its own that holds copies of ledger.json and service.key: one writes, the
+other hands on to it and takes over when it ends. See deploy/README.md.`,
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen, verbose, &n) }),
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log what the embedded server does, too")
 	cmd.Flags().StringVar(&listen, "listen", listenDefault, "loopback address; port 0 takes a free one")
+	n.register(cmd, "the service")
+	cmd.Flags().DurationVar(&n.term, "lease-term", server.TermDefault, "with --nats: how long the instance that writes may be silent before another one takes over")
+	cmd.Flags().IntVar(&n.replicas, "replicas", 0, "copies of the stream: 1, 3 or 5; default 3 on a cluster, else 1")
 	return cmd
 }
 
@@ -41,7 +50,10 @@ type served struct {
 	Started bool `json:"started"`
 }
 
-func (s *session) serve(ctx context.Context, listen string, verbose bool) error {
+func (s *session) serve(ctx context.Context, listen string, verbose bool, n *natsFlags) error {
+	if err := n.check(); err != nil {
+		return err
+	}
 	f, err := s.open()
 	if err != nil {
 		return err
@@ -52,7 +64,7 @@ func (s *session) serve(ctx context.Context, listen string, verbose bool) error 
 	}
 	log := slog.New(tint.NewHandler(s.env.Stderr, &tint.Options{Level: level, TimeFormat: time.RFC3339, NoColor: !s.env.Terminal}))
 	o := s.serviceOptions(f.Dir)
-	o.Listen, o.Log = listen, log
+	o.Listen, o.Log, o.External = listen, log, n.external(s)
 	local, err := server.Run(ctx, o)
 	if err != nil {
 		return err

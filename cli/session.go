@@ -121,6 +121,24 @@ func (s *session) dial() (*client.Client, error) {
 // connect connects to the service of a folder. Heads are remembered at
 // headPath, "" for nowhere.
 func (s *session) connect(f *server.Folder, headPath string) (*client.Client, error) {
+	identity, err := events.ParseHash(f.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Dir, err)
+	}
+	key, err := f.ServiceKey()
+	if err != nil {
+		return nil, err
+	}
+	c := client.Config{
+		Ledger: f.Ledger, Identity: identity, Service: key, HeadPath: headPath,
+		AtLeast: events.Position(s.flags.atLeast), Patience: s.flags.patience,
+	}
+	if e, ok, err := f.Entrance(); err != nil {
+		return nil, err
+	} else if ok {
+		s.url, c.URL, c.Access = e.URL, e.URL, e.Access
+		return client.Dial(c)
+	}
 	running, err := f.Running()
 	if err != nil {
 		if errors.Is(err, server.ErrNotRunning) {
@@ -132,23 +150,14 @@ func (s *session) connect(f *server.Folder, headPath string) (*client.Client, er
 		return nil, err
 	}
 	credential, err := f.Credential()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, withHint(err, "say how clients get in: deed context add NAME --nats URL --creds FILE --ledger-file %s/ledger.json --dir DIR", f.Dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	identity, err := events.ParseHash(f.Identity)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Dir, err)
-	}
-	key, err := f.ServiceKey()
-	if err != nil {
-		return nil, err
-	}
-	s.url = running.URL
-	return client.Dial(client.Config{
-		URL: running.URL, User: credential.User, Password: credential.Password, Ledger: f.Ledger,
-		Identity: identity, Service: key, HeadPath: headPath,
-		AtLeast: events.Position(s.flags.atLeast), Patience: s.flags.patience,
-	})
+	s.url, c.URL, c.User, c.Password = running.URL, running.URL, credential.User, credential.Password
+	return client.Dial(c)
 }
 
 // alive refuses to connect where a service of this machine is dead: whoever

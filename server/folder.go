@@ -73,21 +73,30 @@ func (f Folder) LogPath() string { return f.path("service.log") }
 
 // OpenFolder reads what ledger a folder holds. ErrNoLedger without one.
 func OpenFolder(dir string) (Folder, error) {
-	f := Folder{Dir: dir}
-	if err := readJSON(f.path("ledger.json"), &f); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return Folder{}, fmt.Errorf("open folder %s: %w", dir, ErrNoLedger)
-		}
+	f, err := ReadPin(filepath.Join(dir, "ledger.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Folder{}, fmt.Errorf("open folder %s: %w", dir, ErrNoLedger)
+	}
+	if err != nil {
 		return Folder{}, fmt.Errorf("open folder %s: %w", dir, err)
 	}
 	f.Dir = dir
+	return f, nil
+}
+
+// ReadPin reads what ledger a file like ledger.json names; Dir stays empty.
+func ReadPin(path string) (Folder, error) {
+	var f Folder
+	if err := readJSON(path, &f); err != nil {
+		return Folder{}, err
+	}
 	if f.Schema != folderSchema || !events.ValidLedger(f.Ledger) {
-		return Folder{}, fmt.Errorf("open folder %s: ledger.json has schema %q and ledger %q", dir, f.Schema, f.Ledger)
+		return Folder{}, fmt.Errorf("ledger.json has schema %q and ledger %q", f.Schema, f.Ledger)
 	}
 	_, errID := events.ParseHash(f.Identity)
 	_, errKey := f.ServiceKey()
 	if err := errors.Join(errID, errKey); err != nil {
-		return Folder{}, fmt.Errorf("open folder %s: ledger.json: %w", dir, err)
+		return Folder{}, fmt.Errorf("ledger.json: %w", err)
 	}
 	return f, nil
 }
@@ -104,6 +113,12 @@ func (f Folder) Running() (Running, error) {
 	}
 	var r Running
 	err := readJSON(f.path("run.json"), &r)
+	if e, ok, eerr := f.Entrance(); ok && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		r.URL = e.URL // whoever runs, it is asked there
+		return r, nil
+	} else if eerr != nil {
+		return Running{}, eerr
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Running{}, fmt.Errorf("folder %s: %w", f.Dir, ErrNotRunning)
 	}
