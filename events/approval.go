@@ -19,7 +19,14 @@ type Approval struct {
 	Packet   string   `json:"packet"` // digest of the review packet that was read
 	Defects  []Defect `json:"defects,omitempty"`
 	Note     string   `json:"note,omitzero"`
+	// Assurance is "" or AssuranceDegraded: the reviewer's principal took part
+	// in the work, which a solo ledger allows.
+	Assurance string `json:"assurance,omitzero"`
 }
+
+// AssuranceDegraded marks a receipt or an approval by the principal of whoever
+// did the work.
+const AssuranceDegraded = "same-principal-degraded"
 
 // Type returns ApprovalRecorded.
 func (*Approval) Type() Type { return ApprovalRecorded }
@@ -47,6 +54,7 @@ func (a *Approval) Validate() error {
 		v.oneOf(index("defects", i)+".severity", d.Severity, "low", "medium", "high", "critical")
 	}
 	v.text("note", a.Note, MaxText)
+	v.that(a.Assurance == "" || a.Assurance == AssuranceDegraded, "assurance", "%q, want none or %s", clip(a.Assurance), AssuranceDegraded)
 	return v.err
 }
 

@@ -128,7 +128,7 @@ func formRefusal(err error) *Refusal {
 }
 
 // lookup returns the key of a signer: from the keyring, or from the data of
-// the two events that introduce keys and are signed by them.
+// the three events that introduce keys and are signed by them.
 func lookup(p events.Payload, keys *signer.Keyring, at events.Position) func(signer.KeyID) (signer.PublicKey, error) {
 	var texts []string
 	switch d := p.(type) {
@@ -138,16 +138,24 @@ func lookup(p events.Payload, keys *signer.Keyring, at events.Position) func(sig
 		}
 	case *events.KeyClaim:
 		texts = append(texts, d.Key)
+	case *events.KeyRotation:
+		return introduced([]string{d.Key}, keys.LookupAt(uint64(at)))
 	default:
 		return keys.LookupAt(uint64(at))
 	}
+	return introduced(texts, func(signer.KeyID) (signer.PublicKey, error) { return signer.PublicKey{}, signer.ErrUnknownKey })
+}
+
+// introduced looks a key up among those that an event introduces, then with
+// what knows the others.
+func introduced(texts []string, others func(signer.KeyID) (signer.PublicKey, error)) func(signer.KeyID) (signer.PublicKey, error) {
 	return func(id signer.KeyID) (signer.PublicKey, error) {
 		for _, text := range texts {
 			if key, err := signer.ParsePublicKey(text); err == nil && key.ID() == id {
 				return key, nil
 			}
 		}
-		return signer.PublicKey{}, signer.ErrUnknownKey
+		return others(id)
 	}
 }
 
@@ -165,7 +173,7 @@ func (b *Book) Check(a Admitted, admitted int64) error {
 		}
 		return refuse(CodeRule, "event-id", "another event with id %s is at position %d", e.ID, at)
 	}
-	if err := b.checkAuthor(a); err != nil {
+	if err := b.checkAuthor(a, admitted); err != nil {
 		return err
 	}
 	s := Submission{Event: e, Payload: a.Payload, Signers: make([]string, len(a.Signers)), Position: b.Next(), Admitted: admitted}
@@ -191,8 +199,9 @@ func (b *Book) Check(a Admitted, admitted int64) error {
 }
 
 // checkAuthor holds signkeyid against the author's keys at the next position,
-// and authtype against the author's kind.
-func (b *Book) checkAuthor(a Admitted) error {
+// and authtype against the author's kind; nobody signs after the end of an
+// actor's time.
+func (b *Book) checkAuthor(a Admitted, admitted int64) error {
 	var kind events.Kind
 	switch d := a.Payload.(type) {
 	case *events.Genesis:
@@ -211,6 +220,9 @@ func (b *Book) checkAuthor(a Admitted) error {
 		actor := b.State.Registry.Actor(a.Event.AuthID)
 		if h.Actor != a.Event.AuthID || actor == nil {
 			return refuse(CodeSignature, "author", "key %s is %s's, not %s's", a.Event.SignKeyID, h.Actor, a.Event.AuthID)
+		}
+		if expired(actor.ValidUntil, admitted) {
+			return refuse(CodeSignature, "expiry", "%s was valid until %s", actor.Name, actor.ValidUntil)
 		}
 		kind = actor.Kind
 	}
@@ -275,6 +287,14 @@ func (b *Book) learn(r events.Record) error {
 			return nil // an invitation was withdrawn; the registry refuses its claim
 		}
 		return b.Keys.Revoke(d.Actor, uint64(r.Position))
+	case *events.KeyRotation:
+		key, err := signer.ParsePublicKey(d.Key)
+		if err != nil {
+			return err
+		}
+		return b.Keys.Rotate(signer.KeyID(d.Old), key, uint64(r.Position))
+	case *events.KeyCompromise:
+		return b.Keys.End(signer.KeyID(d.Key), uint64(r.Position))
 	}
 	return nil
 }

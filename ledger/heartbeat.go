@@ -76,7 +76,9 @@ func (w *Writer) heartbeat(h *Heartbeat) error {
 		}
 	}
 	t := w.book.State.Task(h.Task)
-	if t.Lease == nil || int64(t.Lease.Fence) != h.Fence || t.Lease.Key != string(h.signer) {
+	holder, err := w.book.Keys.At(h.signer, uint64(w.book.Next()))
+	// The holder may have rotated its key since it claimed.
+	if err != nil || t.Lease == nil || int64(t.Lease.Fence) != h.Fence || t.Lease.Actor != holder.Actor {
 		return refuse(CodeFence, "heartbeat", "fence %d of task %s is not live, or not this key's", h.Fence, h.Task)
 	}
 	w.mu.Lock()

@@ -55,7 +55,7 @@ func possible(row *Row, t *projections.Task) bool {
 	case events.ReceiptRecorded:
 		return t.Result != nil
 	case events.RepairRequested:
-		return disproven(t)
+		return t.Disproven()
 	case events.RepairAccepted:
 		return t.Repair != nil && !t.Repair.Accepted
 	case events.DeliveryRecorded:

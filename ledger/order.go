@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
-	"github.com/deedledger/deed/projections"
 )
 
 // maxGroup bounds how many submissions share one head.
@@ -61,7 +61,15 @@ func (w *Writer) one(p *pending) answer {
 			return answer{err: notInterrupted(err)}
 		}
 	}
+	if w.over() {
+		if _, err := w.tidy(); err != nil {
+			return answer{err: notTidied(err)}
+		}
+	}
 	ack, err := w.order(p.admit)
+	if err == nil && unseats(p.admit.Event.Type) {
+		w.tidied()
+	}
 	return answer{ack: ack, err: err}
 }
 
@@ -195,7 +203,7 @@ func (w *Writer) expiredNow(task string) bool {
 	defer w.mu.Unlock()
 	now := w.cfg.Now()
 	w.leases.look(now)
-	return task != "" && w.leases.expired(task, now)
+	return task != "" && w.leases.expired(task, now) && w.book.State.Registry.Quarantined(task) == nil
 }
 
 // expired returns the tasks whose leases have run out.
@@ -204,7 +212,8 @@ func (w *Writer) expired() []string {
 	defer w.mu.Unlock()
 	now := w.cfg.Now()
 	w.leases.look(now)
-	return w.leases.all(now)
+	// In quarantine nothing can be recorded; it is once that is lifted.
+	return slices.DeleteFunc(w.leases.all(now), func(task string) bool { return w.book.State.Registry.Quarantined(task) != nil })
 }
 
 // sweep interrupts every task whose lease has run out, and tries to come back
@@ -222,7 +231,7 @@ func (w *Writer) sweep() {
 			w.cfg.Log.Error("interrupt", "task", task, "err", err)
 		}
 	}
-	if len(expired) > 0 {
+	if w.tidied() || len(expired) > 0 {
 		if _, err := w.seal(); err != nil {
 			w.cfg.Log.Error("sign head", "err", err)
 		}
@@ -235,11 +244,7 @@ func (w *Writer) interrupt(task string) error {
 	if t.Lease == nil {
 		return nil
 	}
-	a, err := w.serviceEvent(t, &events.Interruption{Cause: "lease-expired", Fence: int64(t.Lease.Fence)})
-	if err == nil {
-		_, err = w.order(a)
-	}
-	return err
+	return w.speak(t, &events.Interruption{Cause: "lease-expired", Fence: int64(t.Lease.Fence)})
 }
 
 // notInterrupted is the answer to whoever submits to a task whose lease ran
@@ -249,27 +254,4 @@ func notInterrupted(err error) *Refusal {
 		return r
 	}
 	return &Refusal{Class: Unavailable, Code: CodeBusy, Rule: "lease", Text: fmt.Sprintf("the task's lease ran out, and that could not be recorded (%v); nothing was written", err)}
-}
-
-// serviceEvent builds an event by the service itself.
-func (w *Writer) serviceEvent(t *projections.Task, p events.Payload) (Admitted, error) {
-	data, err := events.EncodeData(p)
-	if err != nil {
-		return Admitted{}, err
-	}
-	source := events.Source{Ledger: w.cfg.Ledger, Task: t.ID}
-	sequence, head := w.book.SourceHead(source)
-	e := events.Event{
-		ID: w.cfg.NewID(), Source: source, Type: p.Type(), Time: events.FormatTime(w.cfg.Now()),
-		Sequence: sequence + 1, PrevHash: head, AuthType: events.KindService.AuthType(),
-		AuthID: w.book.State.Registry.Genesis.Service.Actor, Data: data,
-	}
-	if a := t.Attempt(); a != nil {
-		e.Subject = a.ID
-	}
-	e, err = evidence.Seal(e, w.cfg.Service)
-	if err != nil {
-		return Admitted{}, err
-	}
-	return admit(e, w.book.Keys, w.book.Next())
 }

@@ -71,7 +71,7 @@ func (r *recovery) rightsChanged() bool {
 	identity := r.registry.Actor(pinned.Rights.Identity)
 	return r.world.Inputs.Policy != pinned.Inputs.Policy || r.registry.Policy != pinned.Inputs.Policy ||
 		r.world.Inputs.Boundary != pinned.Inputs.Boundary || len(r.world.Missing) > 0 ||
-		identity == nil || identity.Revoked != 0
+		identity == nil || identity.Revoked != 0 || len(identity.Keys) > 0 && !identity.Signs() || r.task.Doubtful()
 }
 
 func (r *recovery) baseMoved() bool {

@@ -222,6 +222,9 @@ func checkType(s *scene) *Refusal {
 		if s.task.Lease == nil || uint64(d.Fence) != s.task.Lease.Fence {
 			return refuse(CodeFence, s.row.Name(), "fence %d is not live", d.Fence)
 		}
+		if d.Cause == "holder-revoked" && orphaned(&s.ledger.Registry, s.task.Lease) == "" {
+			return refuse(CodeRule, s.row.Name()+"/holder", "%s holds the lease by right", s.task.Lease.Actor)
+		}
 	case *events.Release:
 		if d.To != "" && s.ledger.Registry.Actor(d.To) == nil {
 			return refuse(CodeNotFound, s.row.Name(), "actor %q is not in the registry", d.To)

@@ -46,16 +46,6 @@ func checkSeparation(s *scene) *Refusal {
 	return nil
 }
 
-// degraded reports whether the author shares its principal with a contributor.
-func degraded(s *scene) bool {
-	for _, name := range s.task.Contributors {
-		if a := s.ledger.Registry.Actor(name); a != nil && a.Principal == s.author.Principal {
-			return true
-		}
-	}
-	return false
-}
-
 func checkReceipt(s *scene, d *events.Receipt) *Refusal {
 	rule := s.row.Name()
 	if s.task.Result == nil || s.task.Contract() == nil {
@@ -67,8 +57,8 @@ func checkReceipt(s *scene, d *events.Receipt) *Refusal {
 	if want := verifierKind(s.author.Kind); d.Verifier.Kind != want {
 		return refuse(CodeRule, rule+"/verifier", "%s is of kind %s: verifier.kind must be %s", s.author.Name, s.author.Kind, want)
 	}
-	if degraded(s) && d.Verifier.Assurance != "same-principal-degraded" {
-		return refuse(CodeRule, rule+"/assurance", "verifier and implementer share a principal: assurance must be same-principal-degraded")
+	if degraded(s) && d.Verifier.Assurance != events.AssuranceDegraded {
+		return refuse(CodeRule, rule+"/assurance", "verifier and implementer share a principal: assurance must be %s", events.AssuranceDegraded)
 	}
 	if want := s.task.Result.Data.Head; d.Head != want {
 		return refuse(CodeStale, rule+"/binding", "the result's head is %s", want)
@@ -119,19 +109,10 @@ func checkRepairRequest(s *scene, d *events.RepairRequest) *Refusal {
 			return refuse(CodeNotFound, s.row.Name(), "the contract has no acceptance item %s", id)
 		}
 	}
-	if !disproven(s.task) {
+	if !s.task.Disproven() {
 		return refuse(CodeRule, s.row.Name(), "no check failed on the current input and nobody rejected it")
 	}
 	return nil
-}
-
-// disproven reports whether a check failed on the current input, or a
-// reviewer rejected the current result.
-func disproven(t *projections.Task) bool {
-	failed := slices.ContainsFunc(t.Items(), func(i projections.Item) bool { return i.Status == projections.ItemFail })
-	return failed || t.Violated() != nil || t.Result != nil && slices.ContainsFunc(t.Approvals, func(a projections.Approval) bool {
-		return a.Data.Verdict == "reject" && a.Data.Result == t.Result.Hash
-	})
 }
 
 func checkRepairAcceptance(s *scene, d *events.RepairAcceptance) *Refusal {
@@ -158,6 +139,9 @@ func checkApproval(s *scene, d *events.Approval) *Refusal {
 	c, r := s.task.Contract(), s.task.Result
 	if c == nil || r == nil {
 		return refuse(CodeState, rule, "there is no result to review")
+	}
+	if refusal := checkSolo(s, d); refusal != nil {
+		return refusal
 	}
 	for _, defect := range d.Defects {
 		if defect.Acceptance != "" && c.Contract.Item(defect.Acceptance) == nil {
@@ -230,7 +214,7 @@ func checkDelivery(s *scene, d *events.Delivery) *Refusal {
 	case s.task.Verdict() != projections.ItemPass:
 		return refuse(CodeRule, rule+"/evidence", "the required items are not proven: %s", s.task.Verdict())
 	case !s.task.Quorum():
-		return refuse(CodeRule, rule+"/quorum", "%d approvals count, %d are needed", len(s.task.Approvers()), c.Contract.Quorum)
+		return refuse(CodeRule, rule+"/quorum", "%d approvals count, %d are needed", len(s.task.Approvers()), s.task.Needed())
 	case len(s.task.OpenEffects()) > 0:
 		return refuse(CodeEffect, rule, "effects are open: %v", s.task.OpenEffects())
 	}

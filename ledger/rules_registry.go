@@ -1,15 +1,14 @@
 package ledger
 
 import (
-	"slices"
-
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/signer"
 )
 
 // checkRegistry decides whether a registry event may happen now. Registry
-// events are an admin's; a key claims itself with an invitation's token.
+// events are an admin's; a key claims itself with an invitation's token, and
+// its holder rotates it.
 func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) error {
 	rule := s.Event.Type.Short()
 	if d, ok := s.Payload.(*events.Genesis); ok {
@@ -30,8 +29,15 @@ func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) 
 	if d, ok := s.Payload.(*events.Integrity); ok {
 		return checkIntegrity(g, s, d)
 	}
-	if d, ok := s.Payload.(*events.KeyClaim); ok {
+	switch d := s.Payload.(type) {
+	case *events.KeyClaim:
 		return checkKeyClaim(g, keys, s, d)
+	case *events.KeyRotation:
+		return checkRotation(g, keys, s, d)
+	case *events.Revocation:
+		if s.Event.AuthID == g.Genesis.Service.Actor {
+			return checkExpiry(g, s, d)
+		}
 	}
 	author := g.Actor(s.Event.AuthID)
 	if author == nil || !author.Has(events.RoleAdmin) {
@@ -48,9 +54,11 @@ func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) 
 	}
 	switch d := s.Payload.(type) {
 	case *events.Invitation:
-		return checkInvitation(g, s, d)
+		return checkInvitation(g, keys, s, d)
 	case *events.Revocation:
-		return checkRevocation(g, s, d)
+		return checkRevocation(g, keys, s, d)
+	case *events.KeyCompromise:
+		return checkCompromise(g, keys, s, d)
 	}
 	return checkSteering(g, keys, s)
 }
@@ -108,59 +116,13 @@ func checkKeyClaim(g *projections.Registry, keys *signer.Keyring, s Submission, 
 		return refuse(CodeRule, rule+"/token", "the token is not that of the invitation")
 	case expired(a.Expires, s.Admitted):
 		return refuse(CodeStale, rule+"/invitation", "the invitation expired at %s", a.Expires)
+	case expired(a.ValidUntil, s.Admitted):
+		return refuse(CodeStale, rule+"/invitation", "%s was valid until %s", d.Actor, a.ValidUntil)
 	case string(key.ID()) != s.Event.SignKeyID || s.Event.AuthID != d.Actor || len(s.Signers) != 1:
 		return refuse(CodeSignature, rule+"/author", "a claim is by the actor and signed by the new key alone")
 	}
 	if err := keys.Clone().Grant(key, d.Actor, uint64(s.Position)); err != nil {
 		return refuse(CodeRule, rule+"/key", "%v", err)
-	}
-	return nil
-}
-
-func checkInvitation(g *projections.Registry, s Submission, d *events.Invitation) error {
-	rule := s.Event.Type.Short()
-	if a := g.Actor(d.Actor); a != nil && (a.TokenHash == "" || a.Revoked != 0) {
-		return refuse(CodeState, rule, "actor %s exists", d.Actor)
-	}
-	if slices.Contains(d.Roles, events.RoleAdmin) {
-		if d.Kind != events.KindHuman {
-			return refuse(CodeRule, rule, "an admin is a person")
-		}
-		if int64(len(s.Signers)) < g.Genesis.Threshold {
-			return refuse(CodeRule, rule+"/threshold", "inviting an admin needs %d signatures", g.Genesis.Threshold)
-		}
-	}
-	if expired(d.Expires, s.Admitted) {
-		return refuse(CodeStale, rule, "the invitation has expired already")
-	}
-	return nil
-}
-
-func checkRevocation(g *projections.Registry, s Submission, d *events.Revocation) error {
-	rule := s.Event.Type.Short()
-	a := g.Actor(d.Actor)
-	switch {
-	case a == nil:
-		return refuse(CodeNotFound, rule, "actor %q is not in the registry", d.Actor)
-	case a.Revoked != 0:
-		return refuse(CodeState, rule, "%s is revoked already", d.Actor)
-	case a.Kind == events.KindService:
-		return refuse(CodeRule, rule, "the service key is not revoked this way")
-	}
-	if !a.Has(events.RoleAdmin) {
-		return nil
-	}
-	left := 0
-	for _, other := range g.Actors {
-		if other.Has(events.RoleAdmin) && other.Revoked == 0 && len(other.Keys) > 0 && other.Name != d.Actor {
-			left++
-		}
-	}
-	switch {
-	case int64(left) < g.Genesis.Threshold:
-		return refuse(CodeRule, rule+"/lockout", "%d admins would be left, the threshold is %d", left, g.Genesis.Threshold)
-	case int64(len(s.Signers)) < g.Genesis.Threshold:
-		return refuse(CodeRule, rule+"/threshold", "revoking an admin needs %d signatures", g.Genesis.Threshold)
 	}
 	return nil
 }

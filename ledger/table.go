@@ -119,7 +119,7 @@ func runRows() []Row {
 		{Type: events.LeaseReleased, By: []Author{anyLease}, In: leased,
 			To:   []projections.State{projections.Snapshotted, projections.Approved, projections.Interrupted, projections.AwaitingReview, projections.AwaitingVerification},
 			Note: "Interrupted with an open effect, a fatal finding, or a recover lease; a release run leads to the gate that its proof still reaches"},
-		{Type: events.AttemptInterrupted, By: []Author{{Role: events.RoleService, Cause: "lease-expired"}, {Role: events.RoleController, Cause: "controller"}},
+		{Type: events.AttemptInterrupted, By: []Author{{Role: events.RoleService, Cause: "lease-expired"}, {Role: events.RoleService, Cause: "holder-revoked"}, {Role: events.RoleController, Cause: "controller"}},
 			In: leased, To: []projections.State{projections.Interrupted}, Stale: true},
 		{Type: events.ResultRecorded, By: []Author{holder(events.PurposeWork)}, In: []projections.State{projections.Executing},
 			To: []projections.State{projections.AwaitingVerification}, Advance: true, Note: "no open effect; ends the run"},

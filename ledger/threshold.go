@@ -6,6 +6,7 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/signer"
 )
 
 // NeedsThreshold reports whether a registry event takes as many admins'
@@ -33,10 +34,11 @@ func isAdmin(g *projections.Registry, name string) bool {
 	return a != nil && a.Has(events.RoleAdmin)
 }
 
-// checkThreshold refuses an event that has fewer signatures than it needs.
-func checkThreshold(g *projections.Registry, s Submission) *Refusal {
-	if !NeedsThreshold(g, s.Payload) || int64(len(s.Signers)) >= g.Genesis.Threshold {
+// checkThreshold refuses an event that fewer admins signed than it needs.
+func checkThreshold(g *projections.Registry, keys *signer.Keyring, s Submission) *Refusal {
+	signed := signingAdmins(keys, s)
+	if !NeedsThreshold(g, s.Payload) || int64(signed) >= g.Genesis.Threshold {
 		return nil
 	}
-	return refuse(CodeRule, s.Event.Type.Short()+"/threshold", "%d of %d signatures of admins", len(s.Signers), g.Genesis.Threshold)
+	return refuse(CodeRule, s.Event.Type.Short()+"/threshold", "%d of %d admins signed", signed, g.Genesis.Threshold)
 }

@@ -86,6 +86,8 @@ type Writer struct {
 	// appended; foreign, that an event of another writer was met while leading.
 	unsettled events.Hash
 	foreign   bool
+	// expiry is when the next actor's time is over, ns; 0 = never.
+	expiry int64
 	// broken says why nothing more is ordered: corrupt for good, unavailable
 	// until the journal can be read again.
 	broken error
@@ -193,6 +195,7 @@ func (w *Writer) applied(r events.Record, now time.Time) {
 	}
 	if r.Event.Source.Task == "" {
 		w.keys.Store(w.book.Keys.Clone())
+		w.unseated(now)
 		return
 	}
 	t := w.book.State.Tasks[r.Event.Source.Task]
@@ -362,6 +365,7 @@ func (w *Writer) run() {
 	defer close(w.done)
 	sweep := time.NewTicker(w.cfg.Sweep)
 	defer sweep.Stop()
+	w.sweepOrphans()
 	for {
 		select {
 		case <-w.stop:

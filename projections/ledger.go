@@ -22,11 +22,14 @@ type Ledger struct {
 	// Position and Admitted are those of the last record.
 	Position events.Position
 	Admitted int64
+
+	// signed are the events on whose author a task's state rests, by key id.
+	signed map[string][]authored
 }
 
 // NewLedger returns the state before genesis.
 func NewLedger(name string) *Ledger {
-	return &Ledger{Name: name, Tasks: map[string]*Task{}, Keys: map[string]string{}, External: map[string]string{}}
+	return &Ledger{Name: name, Tasks: map[string]*Task{}, Keys: map[string]string{}, External: map[string]string{}, signed: map[string][]authored{}}
 }
 
 // ExternalKey names an outside id within its kind and target.
@@ -50,7 +53,11 @@ func (l *Ledger) Apply(r events.Record) error {
 	}
 	l.Position, l.Admitted = r.Position, r.Admitted
 	if r.Event.Source.Task == "" {
-		return l.Registry.Apply(r)
+		if err := l.Registry.Apply(r); err != nil {
+			return err
+		}
+		l.indexRegistry(r)
+		return nil
 	}
 	t := l.Tasks[r.Event.Source.Task]
 	if t == nil {
@@ -108,7 +115,12 @@ func (l *Ledger) Task(id string) *Task {
 
 // index keeps what is unique across tasks.
 func (l *Ledger) index(t *Task, r events.Record) {
+	if weighty(r.Event.Type) && l.signed != nil {
+		l.signed[r.Event.SignKeyID] = append(l.signed[r.Event.SignKeyID], authored{r.Position, r.Event.Type, t})
+	}
 	switch r.Event.Type {
+	case events.ResultRecorded:
+		t.Result.Unmapped = l.unmapped(t.Result.Data.Authors)
 	case events.EffectIntended:
 		e := &t.Effects[len(t.Effects)-1]
 		l.Keys[e.Intent.Key] = t.ID

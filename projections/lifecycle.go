@@ -189,7 +189,7 @@ func (t *Task) Quorum() bool {
 	if c == nil {
 		return false
 	}
-	return int64(len(t.Approvers())) >= c.Contract.Quorum
+	return int64(len(t.Approvers())) >= t.Needed()
 }
 
 // Approvers returns the actors whose approval of the current contract and
@@ -248,6 +248,7 @@ func (t *Task) resume(r events.Record) {
 
 // resolve folds escalation.resolved.
 func (t *Task) resolve(r events.Record, d *events.Resolution) {
+	t.settleSuspects()
 	if a := t.Attempt(); a != nil {
 		if d.Policy != "" && d.Policy != a.Snapshot.Inputs.Policy {
 			a.Snapshot.Inputs.Policy = d.Policy

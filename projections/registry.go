@@ -22,6 +22,10 @@ type Actor struct {
 	Keys    []string        `json:"keys,omitempty"`
 	Since   events.Position `json:"since"`
 	Revoked events.Position `json:"revoked,omitzero"`
+	// ValidUntil is when the service revokes the actor, by time of admission.
+	ValidUntil string `json:"validUntil,omitempty"`
+	// Ended are the keys that sign nothing more, in order of history.
+	Ended []EndedKey `json:"ended,omitempty"`
 }
 
 // Has reports whether the actor holds the role.
@@ -51,6 +55,8 @@ type Registry struct {
 
 	// Actors is sorted by name.
 	Actors []*Actor `json:"actors"`
+	// Compromises are in order of history.
+	Compromises []Compromise `json:"compromises,omitempty"`
 }
 
 // Actor returns the named actor, nil when there is none.
@@ -129,17 +135,8 @@ func (g *Registry) Apply(r events.Record) error {
 	switch d := p.(type) {
 	case *events.Genesis:
 		g.found(r, d)
-	case *events.Invitation:
-		g.put(&Actor{
-			Name: d.Actor, Kind: d.Kind, Principal: d.Principal, Roles: d.Roles, GitIdentities: d.GitIdentities,
-			TokenHash: d.TokenHash, Expires: d.Expires, Since: r.Position,
-		})
-	case *events.KeyClaim:
-		a := g.Actor(d.Actor)
-		a.Keys, a.TokenHash = append(a.Keys, d.Key), ""
-	case *events.Revocation:
-		g.Actor(d.Actor).Revoked = r.Position
 	default:
+		g.applyKeys(r, p)
 		g.steer(r, p)
 	}
 	g.Sequence, g.Head, g.Position = r.Event.Sequence, r.Event.Hash().String(), r.Position
@@ -163,19 +160,8 @@ func (g *Registry) check(r events.Record) (events.Payload, error) {
 	if first != (g.Sequence == 0) {
 		return nil, fmt.Errorf("%w: a registry starts with one %s", ErrChain, events.LedgerCreated.Short())
 	}
-	switch d := p.(type) {
-	case *events.Invitation:
-		if a := g.Actor(d.Actor); a != nil && a.TokenHash == "" {
-			return nil, fmt.Errorf("%w: actor %s exists", ErrReference, d.Actor)
-		}
-	case *events.KeyClaim:
-		if a := g.Actor(d.Actor); a == nil || a.TokenHash == "" {
-			return nil, fmt.Errorf("%w: open invitation of actor %s", ErrReference, d.Actor)
-		}
-	case *events.Revocation:
-		if g.Actor(d.Actor) == nil {
-			return nil, fmt.Errorf("%w: actor %s", ErrReference, d.Actor)
-		}
+	if err := g.checkKeys(p); err != nil {
+		return nil, err
 	}
 	return p, g.checkSteering(p)
 }

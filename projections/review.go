@@ -29,11 +29,14 @@ type Review struct {
 	Acceptance []Acceptance `json:"acceptance"`
 	Totals     Totals       `json:"totals"`
 	// Unproven are items without a pass on the current input.
-	Unproven   []string         `json:"unproven"`
-	Failing    []Failing        `json:"failing"`
-	Receipts   []ReceiptView    `json:"receipts"`
-	Effects    []EffectView     `json:"effects"`
-	Findings   []FindingView    `json:"findings"`
+	Unproven []string      `json:"unproven"`
+	Failing  []Failing     `json:"failing"`
+	Receipts []ReceiptView `json:"receipts"`
+	Effects  []EffectView  `json:"effects"`
+	Findings []FindingView `json:"findings"`
+	// Unmapped counts the addresses in the range that no actor commits under;
+	// any of them asks for a second reviewer.
+	Unmapped   int              `json:"unmapped,omitzero"`
 	Repairs    int64            `json:"repairs"` // repairs that the task has needed
 	Recoveries []RecoveryRecord `json:"recoveries"`
 	Questions  []string         `json:"questions"`
@@ -91,7 +94,7 @@ func ReviewPacket(t *Task) Review {
 		Schema: ReviewSchema, Ledger: t.Ledger, Task: t.ID, NonGoals: []string{}, Changes: t.files(),
 		Acceptance: t.acceptance(), Unproven: []string{}, Failing: t.failingChecks(), Receipts: []ReceiptView{},
 		Effects: t.effectViews(), Findings: t.risks().Findings, Repairs: t.Repairs, Recoveries: []RecoveryRecord{},
-		Untrusted: t.untrustedReview(),
+		Untrusted: t.untrustedReview(), Unmapped: len(t.Unmapped()),
 	}
 	r.Totals, r.WorkView = totals(r.Acceptance), t.reviewWork()
 	r.Untrusted.Decisions = t.quoteDecisions(&r.WorkView)
@@ -146,6 +149,9 @@ func (t *Task) untrustedReview() Untrusted {
 		Notice: notice, Findings: t.quoteFindings(), Outputs: t.quoteOutputs(), Effects: t.quoteEffects(true), Notes: t.quoteReceipts(),
 	}
 	t.quoteClaims(&u)
+	for _, email := range t.Unmapped() {
+		u.Notes = append(u.Notes, Quote{"commit by an identity that nobody mapped", "", email})
+	}
 	for i := len(t.Approvals) - 1; i >= 0; i-- {
 		a := t.Approvals[i]
 		if t.Result == nil || a.Data.Verdict != "reject" || a.Data.Result == t.Result.Hash {
@@ -180,6 +186,7 @@ func (r *Review) questions(t *Task) []string {
 			loose++
 		}
 	}
+	ask(r.Unmapped > 0, "%d identities in the range belong to no actor: whose commits are they? A second reviewer is needed until an admin maps them.", r.Unmapped)
 	ask(loose > 0, "%d changed paths serve no acceptance item: do they belong to this task?", loose)
 	ask(len(r.Untrusted.Uncovered) > 0, "The result leaves %d points uncovered: is that good enough?", len(r.Untrusted.Uncovered))
 	for _, v := range r.Receipts {

@@ -56,6 +56,8 @@ type Task struct {
 	// Contributors are actors that held a work lease or signed a step, a result
 	// or an effect of the task, sorted.
 	Contributors []string `json:"contributors,omitempty"`
+	// Suspects are events that a compromised key signed, in order of history.
+	Suspects []Suspect `json:"suspects,omitempty"`
 
 	heard int64 // see Heard; in no encoding
 }
@@ -127,6 +129,9 @@ type Result struct {
 	Signed
 	Fence uint64        `json:"fence"`
 	Data  events.Result `json:"data"`
+	// Unmapped are the addresses in the range that no actor commits under,
+	// sorted: such a result needs a second reviewer.
+	Unmapped []string `json:"unmapped,omitempty"`
 }
 
 // Repair is the queued or running repair.

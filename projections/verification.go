@@ -10,6 +10,8 @@ import (
 type Receipt struct {
 	Signed
 	Data events.Receipt `json:"data"`
+	// Void says why the receipt counts as absent, "" while it counts.
+	Void string `json:"void,omitempty"`
 }
 
 // ItemStatus is the status of one acceptance item.
@@ -63,7 +65,7 @@ func (t *Task) current() func(*Receipt) bool {
 	return func(r *Receipt) bool {
 		got := r.Data.Binding
 		got.Environment = ""
-		return got == want && (image == "" || image == r.Data.Environment.Image)
+		return r.Void == "" && got == want && (image == "" || image == r.Data.Environment.Image)
 	}
 }
 
@@ -90,7 +92,7 @@ func (t *Task) item(a events.Item, current func(*Receipt) bool) Item {
 	}
 	for i := len(t.Receipts) - 1; i >= 0; i-- {
 		r := &t.Receipts[i]
-		if !covers(r, a.ID) {
+		if r.Void != "" || !covers(r, a.ID) {
 			continue
 		}
 		if !current(r) {

@@ -112,8 +112,11 @@ func (c *Cast) Draft(l *projections.Ledger, task, actor string, p events.Payload
 	return e
 }
 
-// Sign is Draft, signed by the actor.
+// Sign is Draft, signed by the actor; a rotation is signed by both keys.
 func (c *Cast) Sign(l *projections.Ledger, task, actor string, p events.Payload) events.Event {
+	if _, ok := p.(*events.KeyRotation); ok {
+		return seal(c.Draft(l, task, actor, p), c.key(actor), Key(NextKey(actor)))
+	}
 	return seal(c.Draft(l, task, actor, p), c.key(actor))
 }
 

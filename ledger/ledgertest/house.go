@@ -130,6 +130,9 @@ func (h *House) Do(task, actor string, p events.Payload) ledger.Ack {
 	if err != nil {
 		h.t.Fatalf("%s by %s on %q: %v", p.Type().Short(), actor, task, err)
 	}
+	if _, ok := p.(*events.KeyRotation); ok {
+		h.keys.Store(actor, Key(NextKey(actor)))
+	}
 	return ack
 }
 
