@@ -30,6 +30,7 @@ type plain struct {
 	proved   bool
 	approved bool
 	done     bool
+	paused   bool
 }
 
 // machine submits what comes to its mind and holds the answers against the
@@ -86,6 +87,10 @@ func ideas(t *projections.Task) []idea {
 		fixed(ledgertest.ImplA, projectionstest.Intent(t.ID)),
 		{ledgertest.ImplA, ledgertest.Claim(events.PurposeWork)}, {ledgertest.ImplB, ledgertest.Claim(events.PurposeWork)},
 		{ledgertest.Operator, ledgertest.Claim(events.PurposeRelease)},
+		fixed(ledgertest.Founder, &events.Pause{Reason: "r"}), fixed(ledgertest.Controller, &events.Unpause{Reason: "r"}),
+		fixed(ledgertest.ImplA, projectionstest.IssueStep("s1", "")), fixed(ledgertest.ImplA, projectionstest.CompleteStep("s1")),
+		fixed(ledgertest.ImplA, projectionstest.Decision("d1")), fixed(ledgertest.Founder, projectionstest.Freeze("d1")),
+		fixed(ledgertest.Founder, &events.Thaw{Decision: "d1", Reason: "r"}),
 	}
 	if len(t.Contracts) > 0 {
 		all = append(all, idea{ledgertest.Founder, ledgertest.Accept})
@@ -118,6 +123,8 @@ func ideas(t *projections.Task) []idea {
 // forward reports whether an event may bring a task nearer to delivery.
 func forward(t *projections.Task, p events.Payload) bool {
 	switch p.Type() {
+	case events.TaskPaused, events.DecisionFrozen, events.DecisionUnfrozen:
+		return false
 	case events.FindingRecorded, events.AttemptEscalated, events.LeaseReleased, events.AttemptInterrupted:
 		return false
 	case events.ContractProposed:
@@ -221,6 +228,12 @@ func (m *machine) follow(t *rapid.T, r events.Record) {
 		t.Fatalf("%s by %s after its term", e.Type, e.AuthID)
 	}
 	mine := p.holder != "" && e.AuthID == p.holder && e.Fence == p.fence
+	switch payload.(type) {
+	case *events.Claim, *events.Result, *events.Approval, *events.Delivery, *events.Dispatch, *events.StepIssue, *events.Recovery, *events.Resolution:
+		if p.paused {
+			t.Fatalf("%s while the task is paused", e.Type)
+		}
+	}
 	switch d := payload.(type) {
 	case *events.Claim:
 		if p.holder != "" || e.Fence != p.fence+1 {
@@ -230,7 +243,11 @@ func (m *machine) follow(t *rapid.T, r events.Record) {
 		if d.Purpose == events.PurposeWork {
 			p.worked[e.AuthID] = true
 		}
-	case *events.Result, *events.Intent, *events.Dispatch, *events.Release, *events.Recovery:
+	case *events.Pause:
+		p.paused = true
+	case *events.Unpause, *events.Cancellation, *events.Withdrawal:
+		p.paused = false
+	case *events.Result, *events.Intent, *events.Dispatch, *events.Release, *events.Recovery, *events.StepIssue, *events.StepCompletion:
 		if !mine {
 			t.Fatalf("%s by %s under fence %d; %q holds %d", e.Type, e.AuthID, e.Fence, p.holder, p.fence)
 		}
