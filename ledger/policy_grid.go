@@ -107,12 +107,15 @@ func members(g *projections.Registry, list []player) []player {
 	return found
 }
 
-// gridQuestion is the question of a cell of the grid.
-func gridQuestion(row *Row, p player, state projections.State, tier, effect string) Question {
-	return Question{
-		Actor: p.name, Principal: p.principal, Kind: p.kind, Roles: p.roles, Type: row.Type, Row: row.Name(),
-		Task: "TASK-1", State: state, Tier: tier, Attempts: 1, Approvers: 8, EffectKind: effect,
-	}
+// gridQuestion is the question of a cell of the grid, by nobody yet.
+func gridQuestion(row *Row, state projections.State, tier string) Question {
+	return Question{Type: row.Type, Row: row.Name(), Task: "TASK-1", State: state, Tier: tier, Attempts: 1, Approvers: 8}
+}
+
+// by is the question when this player asks it.
+func (p player) by(q Question) Question {
+	q.Actor, q.Principal, q.Kind, q.Roles = p.name, p.principal, p.kind, p.roles
+	return q
 }
 
 // way is a row that must stay open in a state.
@@ -165,7 +168,7 @@ func LockedOut(p *Policy, g *projections.Registry, admitted int64) []Blocked {
 		cast := players(row)
 		cast = append(cast, members(g, cast)...)
 		for _, tier := range tiers() {
-			if ban := closedTo(p, cast, gridQuestion(row, player{}, w.state, tier, ""), admitted); ban != nil {
+			if ban := closedTo(p, cast, gridQuestion(row, w.state, tier), admitted); ban != nil {
 				closed = append(closed, Blocked{State: w.state.String(), Row: w.row, Tier: tier, Policy: ban.Policy})
 			}
 		}
@@ -178,7 +181,7 @@ func LockedOut(p *Policy, g *projections.Registry, admitted int64) []Blocked {
 func closedTo(p *Policy, cast []player, q Question, admitted int64) *Ban {
 	var last *Ban
 	for _, who := range cast {
-		q.Actor, q.Principal, q.Kind, q.Roles = who.name, who.principal, who.kind, who.roles
+		q := who.by(q)
 		for _, q.Admitted = range instants(admitted) {
 			bans := p.Bans(q)
 			if len(bans) == 0 {
@@ -227,7 +230,8 @@ func Survey(p *Policy, admitted int64) []Verdict {
 // try asks the policy in every state of the row, at every time of the grid.
 func (v *Verdict) try(p *Policy, row *Row, who player, admitted int64) {
 	for _, state := range row.In {
-		q := gridQuestion(row, who, state, v.Tier, v.Effect)
+		q := who.by(gridQuestion(row, state, v.Tier))
+		q.EffectKind = v.Effect
 		for _, q.Admitted = range instants(admitted) {
 			for _, ban := range p.Bans(q) {
 				if !slices.Contains(v.Policies, ban.Policy) {
