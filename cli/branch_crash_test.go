@@ -12,6 +12,10 @@ import (
 	"github.com/deedledger/deed/projections"
 )
 
+// runs is a command of a call's script that waits until its lock names its
+// process, without which nothing proves later that it is dead.
+const runs = `until grep -q '"state":"running"' /proc/self/fd/3; do sleep 0.01; done`
+
 // stuckGit returns a folder with a git that stops before it moves a branch.
 func (s *stage) stuckGit() string {
 	s.t.Helper()
@@ -19,7 +23,7 @@ func (s *stage) stuckGit() string {
 	must(s.t, err)
 	dir := filepath.Join(s.world, "bin")
 	must(s.t, os.MkdirAll(dir, 0o700))
-	script := "#!/bin/sh\ncase \" $* \" in *' update-ref '*|*' push '*) : > '" + filepath.Join(s.world, "reached") + "'; exec sleep 600;; esac\nexec '" + real + "' \"$@\"\n"
+	script := "#!/bin/sh\ncase \" $* \" in *' update-ref '*|*' push '*) " + runs + "; : > '" + filepath.Join(s.world, "reached") + "'; exec sleep 600;; esac\nexec '" + real + "' \"$@\"\n"
 	must(s.t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700))
 	return dir
 }

@@ -32,6 +32,9 @@ func probes(e *projections.Effect) bool {
 // settleHint names what settles an effect whose outcome is open.
 func settleHint(err error, task string, e *projections.Effect) error {
 	name, probe := task+" "+keyWord(e), ""
+	if e.Status() == projections.StatusPartial {
+		return withHint(err, "run the same command again for the parts that failed; or undo those that are there: deed effect compensate %s -- COMMAND", name)
+	}
 	if probes(e) {
 		probe = "ask its probe: deed effect probe " + name + " --record; "
 	}

@@ -117,7 +117,9 @@ func (s *session) claimRecovery(ctx context.Context, task string, o recovery) er
 		if err != nil {
 			return draft{}, err
 		}
-		if decided(t) && s.holds(t, a, world) {
+		// A queued repair is decided upon: whatever the world is now, its
+		// attempt or its run looks at it again.
+		if decided(t) && (t.State == projections.RepairQueued || s.holds(t, a, world)) {
 			return draft{}, errDecided
 		}
 		c := &events.Claim{Purpose: events.PurposeRecover, TermSeconds: int64(o.term / time.Second), World: world}

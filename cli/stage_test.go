@@ -222,12 +222,13 @@ func (s *stage) git(args ...string) string {
 
 // The call of the outside world and its probe. What the call does is said in
 // the file mode, so that every call has the same command line. It stops where
-// it is told to: before or after it acted, or after it replied.
+// it is told to: before or after it acted, or after it replied; and not before
+// its lock names its process, without which nothing proves later that it is dead.
 const (
 	actScript = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 mode=$(cat mode)
-stop() { : > reached; exec sleep 600; }
+stop() { until grep -q '"state":"running"' /proc/self/fd/3; do sleep 0.01; done; : > reached; exec sleep 600; }
 [ "$mode" = before ] && stop
 [ "$mode" = error ] && exit 9
 printf '%s %s %s\n' "$DEED_IDEMPOTENCY_KEY" "$DEED_TOKEN" "$DEED_EFFECT_COMMIT" >> calls
