@@ -69,6 +69,8 @@ func everything(t *testing.T) *history {
 	t.Helper()
 	h := ledgertest.Found(t, "acme", memory(t, "acme"))
 	h.Play(ledgertest.Everything())
+	h.Play(ledgertest.Steering())
+	h.Play(ledgertest.Keys())
 	h.Do("", ledgertest.Founder, &events.Revocation{Actor: "rob", Reason: "left"})
 	return read(h)
 }

@@ -27,6 +27,8 @@ func memory(t ledgertest.TB, name string) *journal.Memory {
 func TestStories(t *testing.T) {
 	h := ledgertest.Found(t, "acme", memory(t, "acme"))
 	h.Play(ledgertest.Everything())
+	h.Play(ledgertest.Steering())
+	h.Play(ledgertest.Keys())
 	h.Do("", ledgertest.Founder, &events.Revocation{Actor: "rob", Reason: "left"})
 	for task, want := range map[string]projections.State{
 		"TASK-1": projections.Delivered, "TASK-2": projections.Delivered, "TASK-3": projections.Cancelled,
