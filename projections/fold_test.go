@@ -49,6 +49,24 @@ func asides(t *projections.Task) []string {
 	if t.Result != nil && !t.Stale() {
 		always = append(always, "verify", "verify", "verify C1=code_failure", "verify C2=inconclusive")
 	}
+	always = append(always, "pause", "cost", "ban b1")
+	if t.Pause != nil {
+		always = append(always, "unpause", "unpause", "unpause")
+	}
+	if t.Choice("d1") == nil {
+		always = append(always, "decide d1")
+	} else {
+		always = append(always, "freeze d1", "unfreeze d1")
+	}
+	if t.State == projections.Executing {
+		always = append(always, "plan", "issue s1")
+	}
+	if t.Step("s1") != nil {
+		always = append(always, "complete s1", "quarantine log")
+	}
+	if t.Result != nil && t.State == projections.AwaitingVerification {
+		always = append(always, "violate")
+	}
 	for i := range t.Effects {
 		if e := &t.Effects[i]; len(e.Tries) > 0 {
 			for _, s := range []string{"confirmed", "failed", "unknown", "conflict"} {
@@ -145,6 +163,12 @@ func walk(t *rapid.T) *projectionstest.Story {
 			continue
 		}
 		lines := moves(state)
+		if state.Pause != nil { // the rules let nothing else happen
+			lines = []string{"unpause", "verify C1=code_failure", "cost"}
+			if state.Result == nil || state.Stale() {
+				lines = lines[:1]
+			}
+		}
 		switch turn := rapid.IntRange(0, 19).Draw(t, "turn"); {
 		case turn == 13 && state.State != projections.None:
 			lines = []string{"cancel", "escalate"}
@@ -250,7 +274,7 @@ func TestInvariants(t *testing.T) {
 					t.Fatalf("%s at %d: %s, lease %v", id, r.Position, task.State, task.Lease)
 				case !task.State.Final() && (len(w.Roles) == 0 || w.Deadline <= w.Since):
 					t.Fatalf("%s at %d: %s waits for %+v", id, r.Position, task.State, w)
-				case task.State == projections.Approved && !task.Quorum():
+				case task.State == projections.Approved && !task.Quorum() && task.Pause == nil:
 					t.Fatalf("%s at %d: Approved without a quorum", id, r.Position)
 				case task.State == projections.Escalated && task.Escalation == nil:
 					t.Fatalf("%s at %d: Escalated without a reason", id, r.Position)

@@ -22,6 +22,9 @@ import (
 //	escalate           resolve ACTION [allowance=N] [policy=LABEL]
 //	intend KEY [PART]… dispatch KEY             outcome STATUS KEY [PART] [try=N] [by=ACTOR] [fence=N]
 //	finding SEVERITY   acknowledge              withdraw KEY
+//	pause              unpause                  plan         issue|complete STEP
+//	decide|freeze|unfreeze DECISION             ban APPROACH
+//	cost               violate                  quarantine LABEL
 //	again              gap                      fork         junk
 func (k *Task) Script(text string) string {
 	words := strings.Fields(text)
@@ -143,7 +146,9 @@ func (k *Task) playRest(word func(int) string, number func(string, int64) int64,
 	case "acknowledge":
 		k.Do("rita", &events.Acknowledgement{Finding: t.Findings[len(t.Findings)-1].EventID, Reason: "seen"})
 	default:
-		return k.damage(word(0))
+		if !k.playWork(word) {
+			return k.damage(word(0))
+		}
 	}
 	return nil
 }
@@ -188,6 +193,10 @@ func Summary(t *projections.Task) string {
 		add(true, "lease %s %s fence %d", t.Lease.Actor, t.Lease.Purpose, t.Lease.Fence)
 	}
 	add(t.Reserved != nil, "reserved")
+	if t.Pause != nil {
+		add(true, "PAUSED")
+	}
+	add(t.Violated() != nil, "VIOLATED")
 	add(t.Before != projections.None, "before %s", t.Before)
 	add(t.Stale(), "STALE")
 	if t.Result != nil {

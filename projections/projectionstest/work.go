@@ -76,3 +76,44 @@ func Violation(tree string) *events.Violation {
 func DefectReport(text string) *events.DefectReport {
 	return &events.DefectReport{Text: text, Severity: "high", Acceptance: "A1", Path: "src/export/a.go", Commit: Object("head")}
 }
+
+// playWork plays the lines of a script about how the work goes, and reports
+// whether the line is one.
+func (k *Task) playWork(word func(int) string) bool {
+	t := k.State()
+	lease := func() string {
+		if t.Lease == nil {
+			return "impl-a"
+		}
+		return t.Lease.Actor
+	}
+	switch word(0) {
+	case "pause":
+		k.Do(Founder, &events.Pause{Reason: "wait"})
+	case "unpause":
+		k.Do(Founder, &events.Unpause{Reason: "go on"})
+	case "plan":
+		k.Do(lease(), Plan())
+	case "issue":
+		k.Do(lease(), IssueStep(word(1), ""))
+	case "complete":
+		k.Do(lease(), CompleteStep(word(1)))
+	case "decide":
+		k.Do("impl-a", Decision(word(1)))
+	case "freeze":
+		k.Do(Founder, Freeze(word(1)))
+	case "unfreeze":
+		k.Do(Founder, &events.Thaw{Decision: word(1), Reason: "later"})
+	case "ban":
+		k.Do(Founder, Ban(word(1)))
+	case "cost":
+		k.Do("rita", Minutes("review", 7, 100, "EUR"))
+	case "violate":
+		k.Do("ci", Violation(t.Result.Data.Tree))
+	case "quarantine":
+		k.Do("olga", &events.Quarantine{Digest: Digest(word(1)), Reason: "it shows an address"})
+	default:
+		return false
+	}
+	return true
+}
