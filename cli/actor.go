@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
@@ -95,7 +96,7 @@ becomes the actor's. Other users of the machine can see what --token is given;
 				return fmt.Errorf("%w: give one of --token and --token-file", errUsage)
 			}
 			if file != "" {
-				text, err := s.readInput(file, events.MaxLine)
+				text, err := s.readInput(file, client.MaxJoinToken+2)
 				if err != nil {
 					return err
 				}

@@ -261,7 +261,8 @@ func (j *join) claim(ctx context.Context) (joinResult, error) {
 		return &events.KeyClaim{Actor: j.token.Actor, Key: key.Public().String(), Token: j.token.Secret}, nil
 	})
 	if err != nil {
-		return joinResult{}, j.settled(ctx, key, err)
+		result.Ack, result.Claimed = ledger.Ack{}, false
+		return result, j.settled(ctx, key, err)
 	}
 	return result, nil
 }

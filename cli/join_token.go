@@ -32,7 +32,13 @@ func (s *session) joinToken(ctx context.Context, d *events.Invitation, secret st
 		Actor: d.Actor, Expires: d.Expires, Head: status.Head, Identity: s.folder.Identity, Ledger: s.folder.Ledger,
 		Secret: secret, Service: s.folder.Service,
 	}
-	if !o.local {
+	operator, err := s.folder.External()
+	switch {
+	case err != nil:
+		return "", err
+	case operator != nil: // who gets into an operator's NATS is the operator's to say
+		t.URL = o.url
+	case !o.local:
 		credential, err := s.folder.Credential()
 		if err != nil {
 			return "", err

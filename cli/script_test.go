@@ -20,8 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// binDirVariable names the folder of the real command, built once by TestMain, with the race
-// detector when the tests have it.
+// binDirVariable names the folder of the real command and of a key plugin, built once by
+// TestMain, with the race detector when the tests have it.
 const binDirVariable = "DEED_TEST_BIN"
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -36,11 +36,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	args := []string{"build", "-o", filepath.Join(dir, "deed")}
+	args := []string{"build", "-o", dir}
 	if raced() {
 		args = append(args, "-race")
 	}
-	build := exec.Command("go", append(args, "github.com/deedledger/deed/cmd/deed")...)
+	build := exec.Command("go", append(args, "github.com/deedledger/deed/cmd/deed", "github.com/deedledger/deed/signer/testdata/sigstore-kms-deedtest")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build deed: %v\n%s", err, out)
 		return 1

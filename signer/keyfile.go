@@ -69,13 +69,23 @@ func writePair(path string, private, public []byte) error {
 	if err := createFile(path, private, privateKeyMode); err != nil {
 		return err
 	}
-	if err := createFile(PublicKeyPath(path), public, publicKeyMode); err != nil {
+	err := createFile(PublicKeyPath(path), public, publicKeyMode)
+	if errors.Is(err, fs.ErrExist) && holds(PublicKeyPath(path), public) {
+		err = nil // another process found the private one alone and completed it
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	if err := syncFolder(filepath.Dir(path)); err != nil {
 		return errors.Join(err, os.Remove(path), os.Remove(PublicKeyPath(path)))
 	}
 	return nil
+}
+
+// holds reports whether a regular file has this content.
+func holds(path string, content []byte) bool {
+	text, _, err := readRegular(path)
+	return err == nil && bytes.Equal(text, content)
 }
 
 // WritePublicKeyFile writes the public half of the key file at path where a

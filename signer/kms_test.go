@@ -20,7 +20,7 @@ func plugins(t *testing.T) (signer.Plugins, string) {
 	t.Helper()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "calls")
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "sigstore-kms-deedtest"), "./testdata/plugin").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "sigstore-kms-deedtest"), "./testdata/sigstore-kms-deedtest").CombinedOutput(); err != nil {
 		t.Fatalf("build plugin: %v\n%s", err, out)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))

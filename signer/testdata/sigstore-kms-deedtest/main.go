@@ -1,4 +1,4 @@
-// Command plugin is a key plugin for tests: sigstore's own handler around a key
+// Command sigstore-kms-deedtest is a key plugin for tests: sigstore's own handler around a key
 // in memory. What follows :// is NAME or NAME?FAULT; the key is derived from NAME,
 // and p256… is an ECDSA P-256 key, p384… and rsa… are keys that Deed refuses.
 package main
