@@ -33,6 +33,9 @@ type Audit struct {
 	Heads    int                 `json:"heads"` // retained heads that hold
 	Fault    *Fault              `json:"fault,omitempty"`
 	Digests  projections.Digests `json:"digests"`
+	// Suspect are events that are valid, and signed by a key which somebody
+	// else may have used: each compromise with what it casts doubt on.
+	Suspect []SuspectEvents `json:"suspect,omitempty"`
 	// Notes are things that are odd and no fault, such as an author's clock
 	// that runs ahead.
 	Notes []string `json:"notes,omitempty"`
@@ -60,7 +63,7 @@ func Verify(ctx context.Context, j journal.Reader, ledger string, heads []eviden
 		}
 		return 0
 	})
-	v := &verifier{book: NewBook(ledger), heads: heads, audit: Audit{Ledger: ledger}, upTo: upTo}
+	v := &verifier{book: NewBook(ledger), heads: heads, audit: Audit{Ledger: ledger}, upTo: upTo, signed: map[string][]events.Position{}}
 	err := j.Replay(ctx, 1, v.take)
 	switch {
 	case err == nil || errors.Is(err, errStop):
@@ -82,6 +85,8 @@ type verifier struct {
 	good  uint64          // size of the last head that held
 	audit Audit
 	upTo  events.Position
+	// signed are the positions of what each key signed.
+	signed map[string][]events.Position
 }
 
 func (v *verifier) take(stored journal.Record) error {
@@ -98,6 +103,7 @@ func (v *verifier) take(stored journal.Record) error {
 		return errStop
 	}
 	v.audit.Events++
+	v.signed[r.Event.SignKeyID] = append(v.signed[r.Event.SignKeyID], r.Position)
 	if t, err := events.ParseTime(r.Event.Time); err == nil && t.UnixNano() > r.Admitted+clockSlack && len(v.audit.Notes) < maxNotes {
 		v.audit.Notes = append(v.audit.Notes, fmt.Sprintf("event %s at position %d: its time %s is after its admission", r.Event.ID, r.Position, r.Event.Time))
 	}
@@ -138,6 +144,7 @@ func (v *verifier) finish() Audit {
 			Reason: fmt.Sprintf("a signed head of size %d exists, but history ends at %d: the newest events are missing", v.heads[len(v.heads)-1].Size, size)}
 	}
 	v.audit.Identity = v.book.State.Registry.Identity
+	v.audit.Suspect = suspects(&v.book.State.Registry, v.signed)
 	if size > 0 {
 		v.audit.Root = root.String()
 	}

@@ -173,7 +173,7 @@ func (m *machine) submit(t *rapid.T, e events.Event) {
 		t.Fatalf("%s was at %d, now %+v", e.Type, at, ack)
 	case ack.EventID != e.ID && !ack.Existing:
 		t.Fatalf("%s: acknowledged as %+v", e.Type, ack)
-	case !ack.Existing && ack.Position != m.last:
+	case !ack.Existing && ack.Position != m.last && (e.Type != events.ActorRevoked || ack.Position > m.last): // leases end after a revocation
 		t.Fatalf("%s: acknowledged at %d, history ends at %d", e.Type, ack.Position, m.last)
 	}
 	if err == nil && ack.EventID == e.ID {
@@ -252,8 +252,11 @@ func (m *machine) follow(t *rapid.T, r events.Record) {
 			t.Fatalf("%s by %s under fence %d; %q holds %d", e.Type, e.AuthID, e.Fence, p.holder, p.fence)
 		}
 	case *events.Interruption:
-		if e.AuthID == ledgertest.Service && now.Before(p.deadline) {
+		switch {
+		case d.Cause == "lease-expired" && now.Before(p.deadline):
 			t.Fatalf("interrupted at %s, the term ends at %s", now, p.deadline)
+		case d.Cause == "holder-revoked" && p.holder != ledgertest.ImplB: // whom "revoke" revokes
+			t.Fatalf("the lease of %s is taken away", p.holder)
 		}
 	case *events.Receipt:
 		if p.worked[e.AuthID] {
