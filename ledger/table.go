@@ -71,13 +71,18 @@ func started() []projections.State {
 	return slices.DeleteFunc(projections.States(), func(s projections.State) bool { return s == projections.None })
 }
 
-// outcomeAuthors may say what became of an effect.
-func outcomeAuthors() []Author {
+// observers may say that nobody knows what became of an effect.
+func observers() []Author {
 	return []Author{
 		{Holder: []events.Purpose{events.PurposeWork, events.PurposeRelease}}, {Former: true},
 		{Role: events.RoleController, Basis: events.BasisProbe}, {Role: events.RoleOperator, Basis: events.BasisProbe},
-		{Role: events.RoleOwner, Kind: events.KindHuman, Basis: events.BasisPerson},
 	}
+}
+
+// outcomeAuthors may say what became of an effect. A person who states it
+// knows.
+func outcomeAuthors() []Author {
+	return append(observers(), Author{Role: events.RoleOwner, Kind: events.KindHuman, Basis: events.BasisPerson})
 }
 
 // Table returns the authority table of task events. What has no row is
@@ -162,7 +167,7 @@ func effectRows() []Row {
 		{Type: events.EffectDispatched, By: []Author{run}, In: running, Advance: true},
 		{Type: events.EffectConfirmed, By: outcomeAuthors(), In: started(), To: cancelled, Stale: true, Note: "Cancelled when it closes the last open effect of a cancelled task"},
 		{Type: events.EffectFailed, By: outcomeAuthors(), In: started(), To: cancelled, Stale: true, Note: "as effect.confirmed"},
-		{Type: events.EffectUnknown, By: outcomeAuthors(), In: started(), Stale: true},
+		{Type: events.EffectUnknown, By: observers(), In: started(), Stale: true},
 		{Type: events.EffectCompensated, By: outcomeAuthors(), In: started(), To: cancelled, Stale: true, Note: "as effect.confirmed"},
 	}
 }
