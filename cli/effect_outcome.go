@@ -251,6 +251,9 @@ type ending struct {
 	notStarted error
 	// lost says that the lease was lost meanwhile.
 	lost bool
+	// overtaken says that another run has made a later try meanwhile: what a
+	// probe finds now may be that one's, and is not for this run to judge.
+	overtaken bool
 }
 
 // claims reports whether the call left a reply with an id and this token.

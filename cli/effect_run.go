@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
@@ -208,9 +209,9 @@ func (s *session) begin(held context.Context, t *projections.Task, fence uint64)
 	case held.Err() != nil:
 		return fmt.Errorf("begin call: %w", context.Cause(held))
 	case t.Lease == nil || t.Lease.Fence != fence:
-		return fmt.Errorf("begin call: %w: fence %d is not the live one", errLeaseLost, fence)
+		return fmt.Errorf("begin call: %w: fence %d is not the live one", client.ErrLeaseLost, fence)
 	case !s.held.Held():
-		return fmt.Errorf("begin call: %w: its term has passed", errLeaseLost)
+		return fmt.Errorf("begin call: %w: its term has passed", client.ErrLeaseLost)
 	}
 	return s.reach(placeCall)
 }
@@ -230,7 +231,7 @@ func (s *session) perform(held context.Context, c *call, e *projections.Effect, 
 		Key: e.Intent.Key, Fence: fmt.Sprint(newest.Fence), Token: newest.Token, Command: c.command,
 		Dir: c.repo.Top(), Timeout: c.timeout, Env: env,
 	})
-	end := ending{out: out, notStarted: out.NotStarted, lost: errors.Is(context.Cause(held), errLeaseLost)}
+	end := ending{out: out, notStarted: out.NotStarted, lost: errors.Is(context.Cause(held), client.ErrLeaseLost)}
 	if err != nil {
 		end.notStarted = err
 	}
@@ -244,6 +245,9 @@ func (s *session) report(ctx context.Context, c *call, e *projections.Effect, en
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit+c.timeout)
 	defer cancel()
 	fence := e.Tries[len(e.Tries)-1].Fence
+	if _, now, err := s.effectOf(ctx, c.task, e.Intent.Key); err == nil {
+		end.overtaken = len(now.Tries) > len(e.Tries)
+	}
 	for _, f := range s.judgeCall(ctx, c, e, end) {
 		if err := s.recordOutcome(ctx, c.task, e.Intent.Key, f, fence); err != nil {
 			err = fmt.Errorf("effect %s was called; its outcome, %s, could not be recorded: %w", shortKey(e.Intent.Key), f.status, err)

@@ -10,12 +10,9 @@ import (
 	"github.com/deedledger/deed/projections"
 )
 
-// errLeaseLost is the cause of a context that ended because its lease did.
-var errLeaseLost = client.ErrLeaseLost
-
 // hold renews a lease of this session's key now, and then every third of its
 // term until stop is called. The context that it returns ends with
-// errLeaseLost as its cause when the ledger says that the lease is gone, or
+// client.ErrLeaseLost as its cause when the ledger says that the lease is gone, or
 // when a whole term has passed since the newest good renewal was sent: from
 // then on nothing may be started under it.
 func (s *session) hold(ctx context.Context, task string, l *projections.Lease) (held context.Context, stop func(), err error) {

@@ -54,7 +54,9 @@ func (w *Writer) one(p *pending) answer {
 		return answer{err: standby()}
 	}
 	if p.renew != nil {
-		return answer{err: w.heartbeat(p.renew)}
+		err := w.heartbeat(p.renew)
+		w.noteStale(p, err)
+		return answer{err: err}
 	}
 	if task := p.admit.Event.Source.Task; w.expiredNow(task) {
 		if err := w.interrupt(task); err != nil {
@@ -70,6 +72,7 @@ func (w *Writer) one(p *pending) answer {
 	if err == nil && unseats(p.admit.Event.Type) {
 		w.tidied()
 	}
+	w.noteStale(p, err)
 	return answer{ack: ack, err: err}
 }
 
