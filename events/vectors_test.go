@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
@@ -52,9 +53,13 @@ type vectorKey struct {
 	Signature    string `json:"signature"`
 }
 
-// newVectorKey derives a test key from a name.
-func newVectorKey(t testing.TB, name string) (ed25519.PrivateKey, vectorKey) {
+// newVectorKey derives a test key from a name: ECDSA P-256 for one that begins
+// with p256-, else Ed25519.
+func newVectorKey(t testing.TB, name string) (crypto.Signer, vectorKey) {
 	t.Helper()
+	if strings.HasPrefix(name, "p256-") {
+		return newP256VectorKey(t, name)
+	}
 	seed := sha256.Sum256([]byte("deed test key " + name))
 	private := ed25519.NewKeyFromSeed(seed[:])
 	public := private[32:]
@@ -78,7 +83,7 @@ func sealVector(t testing.TB, name string, e events.Event, names ...string) (eve
 	v := vector{Name: name, Attributes: map[string]string{}, Data: string(e.Data)}
 	for _, n := range names {
 		private, k := newVectorKey(t, n)
-		k.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(private, e.PAE()))
+		k.Signature = base64.StdEncoding.EncodeToString(signVector(t, private, e.PAE()))
 		v.Keys = append(v.Keys, k)
 	}
 	slices.SortFunc(v.Keys, func(a, b vectorKey) int { return strings.Compare(a.KeyID, b.KeyID) })
@@ -168,6 +173,9 @@ func makeVectors(t testing.TB) ([]events.Event, []vector) {
 	add("08-revoked", events.Event{Source: registry, Type: events.ActorRevoked, AuthType: "user", AuthID: "otto"}, "otto", "olga", "ruth")
 	add("09-released", events.Event{Source: task, Type: events.LeaseReleased, AuthType: "service_account", AuthID: "impl-8", Subject: "a02c",
 		Fence: 2, CausationID: id(7), CorrelationID: "epic-7", TraceParent: trace}, "impl-8")
+	add("10-p256", events.Event{Source: task, Type: events.LeaseReleased, AuthType: "service_account", AuthID: "impl-9", Subject: "a02c",
+		Fence: 2, CausationID: id(7)}, "p256-impl-9")
+	add("11-mixed", events.Event{Source: registry, Type: events.ActorRevoked, AuthType: "user", AuthID: "otto"}, "otto", "p256-rosa")
 	return list, vectors
 }
 

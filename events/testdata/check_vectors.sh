@@ -52,14 +52,27 @@ for file in "$@"; do
 
 	sigs= found= n=1
 	while keyid=$(key $n keyId) && [ -n "$keyid" ]; do
-		unhex "302e020100300506032b657004220420$(key $n seed)" >"$tmp/private.der"
-		unhex 302a300506032b6570032100 >"$tmp/public.der"
 		unb64 "$(key $n publicKey)" >"$tmp/public.raw"
+		case $(wc -c <"$tmp/public.raw" | tr -d ' ') in
+		32) # Ed25519
+			unhex "302e020100300506032b657004220420$(key $n seed)" >"$tmp/private.der"
+			unhex 302a300506032b6570032100 >"$tmp/public.der"
+			printf '\000\000\000\013ssh-ed25519\000\000\000\040' >"$tmp/wire"
+			;;
+		65) # ECDSA P-256: an uncompressed point
+			unhex "30310201010420$(key $n seed)a00a06082a8648ce3d030107" >"$tmp/private.der"
+			unhex 3059301306072a8648ce3d020106082a8648ce3d030107034200 >"$tmp/public.der"
+			printf '\000\000\000\023ecdsa-sha2-nistp256\000\000\000\010nistp256\000\000\000\101' >"$tmp/wire"
+			unb64 "$(key $n signature)" | openssl asn1parse -inform DER | awk -F: -v half=7FFFFFFF800000007FFFFFFFFFFFFFFFDE737D56D38BCF4279DCE5617E3192A8 '
+				/INTEGER/ { n++; s = $NF } END { while (length(s) < 64) s = "0" s; exit !(n == 2 && s "" <= half "") }' || fail "s is in the upper half"
+			;;
+		*) fail "public key of another length" ;;
+		esac
 		cat "$tmp/public.raw" >>"$tmp/public.der"
 		same publicKey "$(openssl pkey -inform DER -in "$tmp/private.der" -pubout -outform DER | hex)" "$(hex <"$tmp/public.der")"
 		openssl pkey -pubin -inform DER -in "$tmp/public.der" >"$tmp/public.pem"
 		same publicKeyPem "$(awk '{ printf "%s\\n", $0 }' "$tmp/public.pem")" "$(key $n publicKeyPem)"
-		{ printf '\000\000\000\013ssh-ed25519\000\000\000\040'; cat "$tmp/public.raw"; } >"$tmp/wire"
+		cat "$tmp/public.raw" >>"$tmp/wire"
 		same keyId "SHA256:$(sha <"$tmp/wire" | b64 | tr -d =)" "$keyid"
 		unb64 "$(key $n signature)" >"$tmp/sig"
 		openssl pkeyutl -verify -pubin -inkey "$tmp/public.pem" -rawin -in "$tmp/pae" -sigfile "$tmp/sig" >/dev/null ||
