@@ -19,6 +19,10 @@ func illustrate(cmd *cobra.Command) {
 var examples = map[string]string{
 	"ledger create": `deed ledger create acme --admin ann --roles owner
 deed ledger create acme --admin ann --profile solo --policy policy.txt`,
+	"policy publish": `deed policy test policy.cedar --automation production=draft
+deed policy publish policy.cedar --automation production=draft --reason "as agreed"`,
+	"policy explain": `deed policy explain implementer effect.dispatched
+deed policy explain operator delivery.recorded --task T-1`,
 	"actor invite": `deed actor invite impl-1 --kind agent --principal ann --roles implementer --token-out impl-1.token
 deed actor invite ci-1 --kind ci --principal ann --roles verifier --expires 24h
 deed actor invite bob --kind human --principal bob --roles reviewer,operator`,

@@ -34,7 +34,7 @@ const serviceActor = "service"
 
 // newLedgerCommand builds "deed ledger".
 func newLedgerCommand(e *Env, f *flags) *cobra.Command {
-	cmd := &cobra.Command{Use: "ledger", Short: "Create a ledger"}
+	cmd := &cobra.Command{Use: "ledger", Short: "Create a ledger, stop it and let it go on"}
 	var o founding
 	create := &cobra.Command{
 		Use: "create NAME --admin ACTOR", Short: "Create a ledger in a folder", Args: cobra.ExactArgs(1),
@@ -58,8 +58,9 @@ one person do so, and says it in every receipt.`,
 	o.nats.register(create, "the service")
 	fs.IntVar(&o.nats.replicas, "replicas", 0, "with --nats: copies of the stream: 1, 3 or 5; default 3 on a cluster, else 1")
 	fs.StringVar(&o.clients, "client-creds", "", "with --nats: credentials file with which clients of this machine connect")
-	fs.StringVar(&o.policy, "policy", "", "file with the policy text")
+	fs.StringVar(&o.policy, "policy", "", "file with the policy in prose: nothing evaluates it, its digest is pinned; see deed policy publish")
 	cmd.AddCommand(writes(create, f))
+	cmd.AddCommand(steeringCommands(e, f)...)
 	return cmd
 }
 

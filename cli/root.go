@@ -69,7 +69,7 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 // commands lists the subcommands in the order of the help.
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
-		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand,
+		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand, newPolicyCommand,
 		newTaskCommand, newWhyCommand, newPacketCommand,
 		newLogCommand, newWatchCommand, newEventCommand, newAuditCommand, newReplayCommand,
 		newContextCommand, newVersionCommand,

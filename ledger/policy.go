@@ -198,3 +198,22 @@ func (s statement) ask(entities cedar.EntityMap, request cedar.Request) (forbidd
 	}
 	return len(found.Reasons) > 0, nil
 }
+
+// Statement is one statement of a policy, for people.
+type Statement struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitzero"`
+	Text   string `json:"text"`
+}
+
+// Statements returns the statements of a policy in their order; none of nil.
+func (p *Policy) Statements() []Statement {
+	list := []Statement{}
+	if p == nil {
+		return list
+	}
+	for _, s := range p.statements {
+		list = append(list, Statement{ID: s.id, Reason: s.reason, Text: string(s.policy.MarshalCedar())})
+	}
+	return list
+}

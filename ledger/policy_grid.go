@@ -250,3 +250,9 @@ func (v *Verdict) try(p *Policy, row *Row, who player, admitted int64) {
 func dayOf(name string) int {
 	return slices.Index([]string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}, name)
 }
+
+// Fits reports whether an actor of the role can be this author: by the role
+// itself, or as the holder of a lease that the role claims.
+func (a Author) Fits(role events.Role) bool {
+	return a.Role == role || slices.ContainsFunc(a.Holder, func(p events.Purpose) bool { return holderRole(p) == role })
+}
