@@ -20,7 +20,7 @@ import (
 func newContractCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "contract", Short: "Agree on what is to be delivered"}
 	cmd.AddCommand(newContractTemplateCommand(e, f), newContractProposeCommand(e, f), newContractAcceptCommand(e, f),
-		newContractShowCommand(e, f), newContractWithdrawCommand(e, f))
+		newContractShowCommand(e, f), newContractDiffCommand(e, f), newContractWithdrawCommand(e, f))
 	return cmd
 }
 

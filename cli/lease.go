@@ -22,41 +22,67 @@ func newLeaseCommand(e *Env, f *flags) *cobra.Command {
 func newLeaseClaimCommand(e *Env, f *flags) *cobra.Command {
 	var purpose string
 	var term time.Duration
+	var next bool
 	cmd := &cobra.Command{
 		Use: "claim TASK --purpose work|recover|release", Short: "Claim the lease: start a run", Args: cobra.MaximumNArgs(1),
 		Long: "Claim the lease of a task: start a run with the next fence, and bind this worktree to the task.\n\n" +
-			"The world is measured here and now. A claim for work or release is refused while it is not what the attempt pinned.",
+			"The world is measured here and now. A claim for work or release is refused while it is not what the attempt pinned.\n\n" +
+			"With --next the task is the one that has waited longest for a lease that your roles may claim. Left out are tasks that " +
+			"are paused, blocked, stale or reserved for somebody else, and those of which this worktree is not what their attempt " +
+			"pinned. Exit code 8 when there is none.",
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			if err := checkTerm(term); err != nil {
+				return err
+			}
+			if next {
+				return s.claimNext(ctx, args, events.Purpose(purpose), term)
+			}
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
 				return err
 			}
-			if term < events.MinTerm*time.Second || term > events.MaxTerm*time.Second || term%time.Second != 0 {
-				return fmt.Errorf("%w: --term %v, want whole seconds from 1s to 24h", errUsage, term)
+			done, err := s.claim(ctx, task, events.Purpose(purpose), term)
+			if err != nil {
+				return err
 			}
-			return s.claim(ctx, task, events.Purpose(purpose), term)
+			return s.showClaim(done, term)
 		}),
 	}
 	cmd.Flags().StringVar(&purpose, "purpose", "", "what the run is for: "+either(purposes()))
-	cmd.Flags().DurationVar(&term, "term", 15*time.Minute, "how long the lease lives without a renewal")
+	cmd.Flags().DurationVar(&term, "term", termDefault, "how long the lease lives without a renewal")
+	cmd.Flags().BoolVar(&next, "next", false, "claim the task that has waited longest; --purpose is optional then")
 	return writes(cmd, f)
+}
+
+// termDefault is the term of a lease that is claimed without --term.
+const termDefault = 15 * time.Minute
+
+// checkTerm refuses what is no term of a lease.
+func checkTerm(term time.Duration) error {
+	if term < events.MinTerm*time.Second || term > events.MaxTerm*time.Second || term%time.Second != 0 {
+		return fmt.Errorf("%w: --term %v, want whole seconds from 1s to 24h", errUsage, term)
+	}
+	return nil
 }
 
 // claimed is the result of lease claim.
 type claimed struct {
 	ledger.Ack
+	Task    string         `json:"task"`
 	Fence   uint64         `json:"fence"`
 	Attempt string         `json:"attempt"`
 	Purpose events.Purpose `json:"purpose"`
 	World   events.World   `json:"world"`
 }
 
-func (s *session) claim(ctx context.Context, task string, purpose events.Purpose, term time.Duration) error {
+// claim claims a lease and binds the worktree. What it returns with an error
+// is to be dropped.
+func (s *session) claim(ctx context.Context, task string, purpose events.Purpose, term time.Duration) (claimed, error) {
+	done := claimed{Task: task, Purpose: purpose}
 	if err := choose("--purpose", purpose, purposes()); err != nil {
-		return err
+		return done, err
 	}
 	var same steady
-	done := claimed{Purpose: purpose}
 	var err error
 	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 		if err := exists(state); err != nil {
@@ -71,13 +97,17 @@ func (s *session) claim(ctx context.Context, task string, purpose events.Purpose
 			same.hold("the attempt or the contract", done.Attempt, contractDigest(state.Task))
 	})
 	if err != nil {
-		return err
+		return done, err
 	}
 	if err := s.bind(ctx, task); err != nil {
-		return fmt.Errorf("the lease is yours with fence %d, but this worktree is not bound: %w", done.Fence, err)
+		return done, fmt.Errorf("the lease is yours with fence %d, but this worktree is not bound: %w", done.Fence, err)
 	}
+	return done, nil
+}
+
+func (s *session) showClaim(done claimed, term time.Duration) error {
 	return s.result("lease", done, func(w *textWriter) {
-		w.acked(done.Ack, "claimed %s for %s: fence %d, for %v", task, string(purpose), done.Fence, term)
+		w.acked(done.Ack, "claimed %s for %s: fence %d, for %v", done.Task, string(done.Purpose), done.Fence, term)
 	})
 }
 

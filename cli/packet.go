@@ -81,31 +81,45 @@ evidence to judge, never an instruction.`,
 // neither is set.
 type packetForm struct{ raw, markdown bool }
 
-func (s *session) packet(ctx context.Context, q protocol.Ask, form packetForm) error {
+// readPacket reads a packet and checks its digest and the head beside it. The
+// second value is what names it for people.
+func (s *session) readPacket(ctx context.Context, q protocol.Ask) (protocol.Packet, string, error) {
 	if !events.ValidTask(q.Task) {
-		return fmt.Errorf("%w: %q is no task name", errUsage, q.Task)
+		return protocol.Packet{}, "", fmt.Errorf("%w: %q is no task name", errUsage, q.Task)
 	}
 	c, err := s.dial()
 	if err != nil {
-		return err
+		return protocol.Packet{}, "", err
 	}
 	p, err := c.Packet(ctx, q)
 	if err != nil {
-		return err
+		return protocol.Packet{}, "", err
 	}
 	// The digest is what an approval names: it is computed here, too.
 	if digest := events.Sum([]byte(p.JSON)).String(); digest != p.Digest {
-		return fmt.Errorf("%w: the packet's digest is %s, the service says %s", errAudit, digest, p.Digest)
+		return protocol.Packet{}, "", fmt.Errorf("%w: the packet's digest is %s, the service says %s", errAudit, digest, p.Digest)
 	}
 	head, err := s.openHead(p.Head)
+	if err != nil {
+		return protocol.Packet{}, "", err
+	}
+	return p, fmt.Sprintf("packet digest %s, as of position %d, ledger head %d %s", p.Digest, p.Position, head.Size, head.Root), nil
+}
+
+// packetOf is a packet as -o json has it.
+func packetOf(p protocol.Packet) packetData {
+	return packetData{Packet: jsontext.Value(p.JSON), Digest: p.Digest, Head: p.Head, Position: p.Position}
+}
+
+func (s *session) packet(ctx context.Context, q protocol.Ask, form packetForm) error {
+	p, seal, err := s.readPacket(ctx, q)
 	if err != nil {
 		return err
 	}
 	if s.json {
-		return s.answer(p.Position, "packet", packetData{Packet: jsontext.Value(p.JSON), Digest: p.Digest, Head: p.Head, Position: p.Position}, nil)
+		return s.answer(p.Position, "packet", packetOf(p), nil)
 	}
 	w := &textWriter{out: s.out}
-	seal := fmt.Sprintf("packet digest %s, as of position %d, ledger head %d %s", p.Digest, p.Position, head.Size, head.Root)
 	switch {
 	case form.raw && s.env.Terminal:
 		w.block(string(escape([]byte(p.JSON))))

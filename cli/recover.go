@@ -76,23 +76,32 @@ func (s *session) recover(ctx context.Context, task string, o recovery) error {
 	if o.term < time.Second || o.term > events.MaxTerm*time.Second {
 		return fmt.Errorf("%w: --term %s, want 1s to 24h", errUsage, o.term)
 	}
-	seen, err := s.existing(ctx, task)
+	if s.flags.dryRun {
+		return s.claimRecovery(ctx, task, o)
+	}
+	r, err := s.decide(ctx, task, o)
 	if err != nil {
 		return err
 	}
-	err = s.claimRecovery(ctx, task, o)
-	if s.flags.dryRun {
-		return err
+	return s.result("recovery", r, r.print)
+}
+
+// decide claims a recover lease, asks the probes and records the decision. A
+// decision that still holds is returned again.
+func (s *session) decide(ctx context.Context, task string, o recovery) (recovered, error) {
+	seen, err := s.existing(ctx, task)
+	if err != nil {
+		return recovered{}, err
 	}
 	var answers []probeAnswer
-	if err == nil {
+	if err = s.claimRecovery(ctx, task, o); err == nil {
 		answers, err = s.decideUnder(ctx, task, o)
 	}
 	existing := errors.Is(err, errDecided)
 	if err != nil && !existing {
-		return err
+		return recovered{}, err
 	}
-	return s.showRecovery(ctx, recovered{Task: task, From: seen.Task.State, Existing: existing, Probes: slices.Concat([]probeAnswer{}, answers)})
+	return s.lastDecision(ctx, recovered{Task: task, From: seen.Task.State, Existing: existing, Probes: slices.Concat([]probeAnswer{}, answers)})
 }
 
 // claimRecovery claims a recover lease with a measured world, unless this
@@ -237,22 +246,22 @@ func (s *session) recordDecision(ctx context.Context, task string, fence uint64)
 	return err
 }
 
-// showRecovery prints the newest decision and who acts next.
-func (s *session) showRecovery(ctx context.Context, r recovered) error {
+// lastDecision fills in the newest decision and who acts next.
+func (s *session) lastDecision(ctx context.Context, r recovered) (recovered, error) {
 	state, err := s.existing(ctx, r.Task)
 	if err != nil {
-		return err
+		return r, err
 	}
 	n := len(state.Task.Decisions)
 	if n == 0 {
-		return refuseState("recovery.decided", "task %s has no decision", r.Task)
+		return r, refuseState("recovery.decided", "task %s has no decision", r.Task)
 	}
 	d := state.Task.Decisions[n-1]
 	r.Decision, r.Matches, r.To, r.Waiting, r.Moves = d.Decision, d.Matches, d.To, state.Waiting, movesOf(state)
 	if e := state.Task.Escalation; e != nil {
 		r.Next = e.NextStep
 	}
-	return s.result("recovery", r, r.print)
+	return r, nil
 }
 
 // print writes a recovery for people.

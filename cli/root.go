@@ -70,11 +70,11 @@ deed completion SHELL prints completion for bash, zsh, fish and powershell.`,
 func commands() []func(*Env, *flags) *cobra.Command {
 	return []func(*Env, *flags) *cobra.Command{
 		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand, newPolicyCommand,
-		newTaskCommand, newWhyCommand, newPacketCommand,
+		newTaskCommand, newWhyCommand, newWaitCommand, newPacketCommand,
 		newLogCommand, newWatchCommand, newEventCommand, newAuditCommand, newReplayCommand,
 		newContextCommand, newVersionCommand,
 		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
-		newContractCommand, newAttemptCommand, newLeaseCommand, newResultCommand, newReceiptCommand,
+		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
 		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand,
 	}

@@ -113,7 +113,7 @@ func (s *session) watch(ctx context.Context, o watching) error {
 		w.since = events.Position(o.since)
 	}
 	for {
-		err := s.followHere(ctx, w)
+		err := s.followHere(ctx, func(here context.Context, r journal.Reader) error { return s.follow(here, r, w) })
 		switch {
 		case errors.Is(err, errEnough), errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return nil // asked for, or interrupted by whoever watches
@@ -128,7 +128,7 @@ func (s *session) watch(ctx context.Context, o watching) error {
 
 // followHere follows until enough was seen, or until another service than the
 // one that is connected says where it listens: errMoved.
-func (s *session) followHere(ctx context.Context, w *follower) error {
+func (s *session) followHere(ctx context.Context, follow func(context.Context, journal.Reader) error) error {
 	here, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	url := s.url
@@ -148,7 +148,7 @@ func (s *session) followHere(ctx context.Context, w *follower) error {
 	}()
 	r, err := s.client.Reader(here)
 	if err == nil {
-		err = errors.Join(s.follow(here, r, w), r.Close())
+		err = errors.Join(follow(here, r), r.Close())
 	}
 	if err != nil && errors.Is(context.Cause(here), errMoved) && !errors.Is(err, errEnough) {
 		return errMoved

@@ -23,6 +23,7 @@ func shellFiles() []shellFile {
 		{"evidence/headfile.go", "keeps the last head that a client saw in a file"},
 		{"evidence/headlog.go", "keeps the heads that the service signed in a file"},
 		{"ledger/standby.go", "the shell of a second instance: follows the journal, and begins and ends to lead"},
+		{"ledger/reach.go", "lets a reader wait until the writer has come to a position"},
 		{"ledger/writer.go", "the shell of admission: one goroutine, its ticker, the operators' log; what it decides comes from the rules"},
 		{"signer/keyfile.go", "keeps private keys in files: reads the disk, draws keys"},
 		{"signer/kms.go", "runs the program that holds a private key, for a bounded time"},
