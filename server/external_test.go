@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/deedledger/deed/client"
-	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/internal/natstest"
 	"github.com/deedledger/deed/internal/servicetest"
 	"github.com/deedledger/deed/journal"
@@ -103,14 +101,7 @@ func TestExternalFlow(t *testing.T) {
 	if !second.Writer().Leading() {
 		t.Error("nobody took over")
 	}
-	r, err := c.Reader(servicetest.Within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, audit, err := ledger.Verify(servicetest.Within(t), r, servicetest.Name, nil, 0); err != nil || audit.Fault != nil || audit.Events != 47 {
-		t.Errorf("audit %+v, error %v", audit, err)
-	}
+	wantEvents(t, c, 47)
 }
 
 // TestExternalRefusals: what an instance does not start on.
@@ -221,17 +212,15 @@ func dialService(t *testing.T, o servicetest.Outside) *nats.Conn {
 	return nc
 }
 
-// paused is a journal whose appends wait until they may go on.
-type paused struct {
-	journal.Journal
-	gate chan chan struct{} // an append takes what it waits for
-}
-
-func (p *paused) Append(ctx context.Context, m journal.Message, e journal.Expect) (at events.Position, err error) {
-	select {
-	case wait := <-p.gate:
-		<-wait
-	default:
+// wantEvents audits the history as a client reads it.
+func wantEvents(t *testing.T, c *client.Client, n uint64) {
+	t.Helper()
+	r, err := c.Reader(servicetest.Within(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return p.Journal.Append(ctx, m, e)
+	defer r.Close()
+	if _, audit, err := ledger.Verify(servicetest.Within(t), r, servicetest.Name, nil, 0); err != nil || audit.Fault != nil || audit.Events != n {
+		t.Errorf("audit %+v, fault %+v, error %v, want %d events", audit, audit.Fault, err, n)
+	}
 }

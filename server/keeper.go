@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deedledger/deed/journal"
@@ -26,6 +27,8 @@ type keeper struct {
 	name  string
 	term  time.Duration
 	now   func() time.Time // with a monotonic reading
+	// asleep makes turns do nothing; see [Local.Suspend].
+	asleep atomic.Bool
 
 	mu       sync.Mutex // guards what is below
 	held     bool
@@ -59,6 +62,9 @@ func (k *keeper) holder() jetstream.Holder {
 // able says whether this instance could write; one that could not takes no
 // lease, and gives up its own. An error says why neither was possible.
 func (k *keeper) turn(ctx context.Context, able bool) error {
+	if k.asleep.Load() {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, max(k.term/2, time.Second))
 	defer cancel()
 	if k.may() {
@@ -173,3 +179,10 @@ func (k *keeper) release(ctx context.Context) error {
 	k.saw(entry, next)
 	return nil
 }
+
+// Suspend stops the renewals of this instance's lease, as a process that is
+// stopped does; nothing else. Resume goes on. They are for drills of a takeover.
+func (l *Local) Suspend() { l.keeper.asleep.Store(true) }
+
+// Resume ends Suspend.
+func (l *Local) Resume() { l.keeper.asleep.Store(false) }
