@@ -70,6 +70,7 @@ var sentinels = []struct {
 	{errPromise, outcome{ExitFatal, "keep the folder with --keep and read its log"}},
 	{errEffect, outcome{ExitEffect, "see deed effect list TASK; a person settles it: deed effect settle"}},
 	{errNotApplied, outcome{ExitUnavailable, "nothing was applied: the same command may try again"}},
+	{errUnwell, outcome{ExitFatal, ""}},
 	{errStart, outcome{ExitFatal, "deed why TASK says what has to happen first"}},
 	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
@@ -129,6 +130,7 @@ var (
 	errPromise = errors.New("a promise is broken")
 	errEffect  = errors.New("effect is not settled")
 	errCheck   = errors.New("a check failed")
+	errUnwell  = errors.New("something is wrong here")
 	// errStart says that nobody may go on with a task before a person or a
 	// controller has looked at it.
 	errStart   = errors.New("do not start")

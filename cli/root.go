@@ -72,7 +72,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newKeyCommand, newLedgerCommand, newServeCommand, newUpCommand, newDownCommand, newStatusCommand, newActorCommand, newPolicyCommand,
 		newTaskCommand, newWhyCommand, newWaitCommand, newPacketCommand,
 		newLogCommand, newWatchCommand, newEventCommand, newAuditCommand, newReplayCommand,
-		newContextCommand, newVersionCommand,
+		newContextCommand, newVersionCommand, newDoctorCommand,
 		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
