@@ -25,9 +25,10 @@ type invitation struct {
 	roles     []string
 	git       []string
 	expires   time.Duration
-	tokenOut  string // file for the token, "" to print it
-	url       string // where another machine reaches the service
-	local     bool   // leave address and credential out of the join token
+	validFor  time.Duration // of the actor, 0 for ever
+	tokenOut  string        // file for the token, "" to print it
+	url       string        // where another machine reaches the service
+	local     bool          // leave address and credential out of the join token
 }
 
 // invited is the data of "deed actor invite".
@@ -52,7 +53,7 @@ func newActorCommand(e *Env, f *flags) *cobra.Command {
 		Use: "list", Short: "List the ledger's actors", Args: cobra.NoArgs,
 		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listActors(ctx) }),
 	}
-	cmd.AddCommand(newActorInviteCommand(e, f), newActorJoinCommand(e, f), newActorClaimCommand(e, f), list, newActorRevokeCommand(e, f))
+	cmd.AddCommand(newActorInviteCommand(e, f), newActorJoinCommand(e, f), newActorClaimCommand(e, f), list, newActorRevokeCommand(e, f), newActorMapCommand(e, f), newAffectedCommand(e, f, false))
 	return cmd
 }
 
@@ -80,6 +81,7 @@ clients, with which anybody can read the ledger. Send it like a password. A file
 	fs.StringVar(&o.tokenOut, "token-out", "", "write the token to this new file, mode 0600, instead of printing it")
 	fs.StringVar(&o.url, "url", "", "where the other machine reaches the service, nats://HOST:PORT; default: where it is reached from here")
 	fs.BoolVar(&o.local, "local", false, "leave the service's address and credential out of the join token")
+	fs.DurationVar(&o.validFor, "valid-for", 0, "how long the actor is good, such as 720h; then the service revokes it; 0 for ever")
 	fs.DurationVar(&o.expires, "expires", 0, "how long the invitation is good, such as 24h; 0 for ever")
 	return writes(cmd, f)
 }
@@ -146,8 +148,8 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	if err := choose("--kind", events.Kind(o.kind), actorKinds()); err != nil {
 		return err
 	}
-	if o.expires < 0 {
-		return fmt.Errorf("%w: --expires %s is in the past", errUsage, o.expires)
+	if o.expires < 0 || o.validFor < 0 {
+		return fmt.Errorf("%w: --expires %s or --valid-for %s is in the past", errUsage, o.expires, o.validFor)
 	}
 	secret := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(s.env.Random, secret); err != nil {
@@ -161,6 +163,9 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	}
 	if o.expires > 0 {
 		d.Expires = events.FormatTime(s.env.Now().Add(o.expires))
+	}
+	if o.validFor > 0 {
+		d.ValidUntil = events.FormatTime(s.env.Now().Add(o.validFor))
 	}
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("invite %s: %w", name, err)
@@ -279,6 +284,10 @@ func actorStatus(a *projections.Actor) string {
 	switch {
 	case a.Revoked != 0:
 		return fmt.Sprintf("revoked at %d", a.Revoked)
+	case len(a.Keys) > 0 && !a.Signs():
+		return "without a key"
+	case a.ValidUntil != "":
+		return "active until " + a.ValidUntil
 	case a.TokenHash != "" && a.Expires != "":
 		return "invited until " + a.Expires
 	case a.TokenHash != "":

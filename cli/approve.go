@@ -94,6 +94,10 @@ type reviewed struct {
 	Head    string `json:"head"`
 	Tree    string `json:"tree"`
 	Packet  string `json:"packet"`
+	// Assurance is same-principal-degraded in a solo ledger where it is.
+	Assurance string `json:"assurance,omitzero"`
+	// Unmapped counts the identities in the range that belong to no actor.
+	Unmapped int `json:"unmapped,omitzero"`
 }
 
 // review appends a verdict on the current contract, result, head and tree. It
@@ -121,10 +125,11 @@ func (s *session) review(ctx context.Context, args []string, v verdict) error {
 			err := refuseStale("approval.recorded/packet", "the review packet is %s by now, not the one that you read", packet.Digest)
 			return draft{}, withHint(err, "read it again, then decide: deed packet review %s", task)
 		}
+		done.Assurance, done.Unmapped = approvalAssurance(state.Task, a), len(state.Task.Unmapped())
 		done.Verdict, done.Result, done.Head, done.Tree, done.Packet = v.word, r.Hash, r.Data.Head, r.Data.Tree, packet.Digest
 		return draft{payload: &events.Approval{
 			Verdict: v.word, Contract: c.Digest, Result: r.Hash, Head: r.Data.Head, Tree: r.Data.Tree,
-			Packet: packet.Digest, Defects: v.defects, Note: v.note,
+			Packet: packet.Digest, Defects: v.defects, Note: v.note, Assurance: approvalAssurance(state.Task, a),
 		}}, same.hold("the result or what is known about it", c.Digest, r.Hash, packet.Digest)
 	})
 	if err != nil {
@@ -133,5 +138,11 @@ func (s *session) review(ctx context.Context, args []string, v verdict) error {
 	past := map[string]string{"approve": "approved", "reject": "rejected"}[v.word]
 	return s.result("approval", done, func(w *textWriter) {
 		w.acked(done.Ack, "%s %s: head %s, tree %s, packet %s", past, task, done.Head, done.Tree, done.Packet)
+		if done.Assurance != "" {
+			w.line("  assurance %s: one principal did the work and judged it", done.Assurance)
+		}
+		if done.Unmapped > 0 {
+			w.line("  %d identities in the range belong to no actor: a second reviewer is needed, or an admin maps them: deed actor map ACTOR --git EMAIL", done.Unmapped)
+		}
 	})
 }

@@ -26,7 +26,7 @@ type keyFacts struct {
 
 // newKeyCommand builds "deed key".
 func newKeyCommand(e *Env, f *flags) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Make and show signing keys"}
+	cmd := &cobra.Command{Use: "key", Short: "Make, show, rotate and give up signing keys"}
 	var encrypt bool
 	var out, algorithm string
 	create := &cobra.Command{
@@ -50,7 +50,7 @@ context's actor. Only the .pub file is read, or, where --key is a reference, its
 plugin asked.`,
 		RunE: e.action(f, func(_ context.Context, s *session, args []string) error { return s.showKey(args) }),
 	}
-	cmd.AddCommand(create, newKeyAddCommand(e, f), show)
+	cmd.AddCommand(create, newKeyAddCommand(e, f), show, newKeyRotateCommand(e, f), newKeyCompromiseCommand(e, f), newAffectedCommand(e, f, true))
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/runner"
 	"github.com/deedledger/deed/server/protocol"
@@ -193,10 +194,17 @@ func verifierKind(a author) string {
 // assurance says how independent a verifier on this machine is of the actors
 // that worked on the task.
 func assurance(t *projections.Task, a author) string {
-	for _, name := range t.Contributors {
-		if other := a.registry.Actor(name); other != nil && other.Principal == a.actor.Principal {
-			return "same-principal-degraded"
-		}
+	if ledger.Degraded(&a.registry, t, a.actor) {
+		return events.AssuranceDegraded
 	}
 	return "same-host"
+}
+
+// approvalAssurance is what an approval says of itself: nothing, unless its
+// principal did the work, and under rules that know no such word.
+func approvalAssurance(t *projections.Task, a author) string {
+	if a.registry.RulesVersion() >= 2 && ledger.Degraded(&a.registry, t, a.actor) {
+		return events.AssuranceDegraded
+	}
+	return ""
 }

@@ -65,5 +65,5 @@ func steadyActor(held *steady, g *projections.Registry, name string) error {
 	if a == nil {
 		return held.hold("actor "+name, "")
 	}
-	return held.hold("actor "+name, name, a.TokenHash, fmt.Sprint(a.Since, a.Revoked, len(a.Keys)))
+	return held.hold("actor "+name, name, a.TokenHash, fmt.Sprint(a.Since, a.Revoked, len(a.Keys), len(a.Ended), a.GitIdentities))
 }

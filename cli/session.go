@@ -250,6 +250,8 @@ type author struct {
 	actor *projections.Actor
 	// registry is as read when the actor was looked up.
 	registry projections.Registry
+	// with are further keys that sign a registry event.
+	with []signer.Key
 }
 
 // author loads the key and finds its actor.
@@ -413,7 +415,7 @@ func (s *session) registryEvent(g *projections.Registry, a author, p events.Payl
 		return events.Event{}, err
 	}
 	e.Sequence, e.PrevHash = g.Sequence+1, prev
-	return evidence.Seal(e, a.key)
+	return evidence.Seal(e, append([]signer.Key{a.key}, a.with...)...)
 }
 
 // event fills what every event has.

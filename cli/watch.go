@@ -178,11 +178,7 @@ func (s *session) redial(ctx context.Context) error {
 // each event it folds the log from the start: the service may be ahead of, or
 // behind, what is read here.
 func (s *session) follow(ctx context.Context, r journal.Reader, w *follower) error {
-	genesis, err := events.ParseHash(s.folder.Identity)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.folder.Dir, err)
-	}
-	from, folded := w.since+1, projections.NewTask(s.folder.Ledger, w.task, genesis)
+	from, folded := w.since+1, projections.NewLedger(s.folder.Ledger)
 	if w.until != "" {
 		from = 1
 	}
@@ -192,8 +188,8 @@ func (s *session) follow(ctx context.Context, r journal.Reader, w *follower) err
 			return err
 		}
 		mine := w.task == "" || record.Event.Source.Task == w.task
-		if mine && w.until != "" {
-			if err := folded.Apply(record); err != nil {
+		if w.until != "" { // a compromised key moves tasks too
+			if err := folded.Apply(record); err != nil && mine {
 				return fmt.Errorf("%w: position %d: %w", journal.ErrCorrupt, record.Position, err)
 			}
 		}
@@ -206,7 +202,7 @@ func (s *session) follow(ctx context.Context, r journal.Reader, w *follower) err
 				}
 			}
 		}
-		reached := w.until != "" && record.Position >= w.tip && folded.State == projections.State(w.until)
+		reached := w.until != "" && record.Position >= w.tip && folded.Task(w.task).State == projections.State(w.until)
 		if reached || w.count > 0 && w.printed == w.count {
 			return errEnough
 		}
