@@ -323,3 +323,28 @@ func lastOn(h *ledgertest.House, r journal.Record) (last events.Position) {
 	}
 	return last
 }
+
+// TestExpiry: the service ends an actor when its time is over, before anything
+// else is ordered, and the actor's lease with it.
+func TestExpiry(t *testing.T) {
+	h := ledgertest.Found(t, "acme", memory(t, "acme"))
+	stepsTo(t, h, "TASK-1", projections.Executing)
+	amend := ledgertest.Invitation(ledgertest.ImplA)
+	amend.TokenHash, amend.GitIdentities = "", nil
+	amend.ValidUntil = events.FormatTime(h.Clock.Now().Add(30 * time.Second))
+	h.Do("", ledgertest.Founder, amend)
+	early := &events.Revocation{Actor: ledgertest.ImplA, Reason: events.ReasonExpiry}
+	_, err := h.Try("", ledgertest.Service, early)
+	refused(t, err, ledger.CodeRule, "actor.revoked/expiry")
+	finding := &events.Finding{Severity: "hint", Rule: "r", Text: "t"}
+	h.Do("TASK-1", ledgertest.ImplA, finding)
+	h.Clock.Advance(31 * time.Second)
+	_, err = h.Try("TASK-1", ledgertest.ImplA, finding)
+	refused(t, err, ledger.CodeSignature, "key")
+	if a := stateOf(h).Registry.Actor(ledgertest.ImplA); a.Revoked == 0 || h.State("TASK-1") != projections.Interrupted {
+		t.Errorf("revoked at %d, the task is %s", a.Revoked, h.State("TASK-1"))
+	}
+	_, err = h.Try("", ledgertest.Service, &events.Revocation{Actor: ledgertest.ImplB, Reason: events.ReasonExpiry})
+	refused(t, err, ledger.CodeRule, "actor.revoked/expiry")
+	h.Audit()
+}
