@@ -54,29 +54,32 @@ Exit code 0 when nothing failed, warnings included; 1 when a check failed.`,
 	return cmd
 }
 
+// found is what a check found, but for its text.
+type found struct{ check, outcome, do string }
+
 // say adds a diagnosis.
-func (d *doctor) say(check, outcome, do, format string, args ...any) *diagnosis {
-	d.list = append(d.list, diagnosis{Check: check, Outcome: outcome, Do: do, Text: fmt.Sprintf(format, args...)})
+func (d *doctor) say(v found, format string, args ...any) *diagnosis {
+	d.list = append(d.list, diagnosis{Check: v.check, Outcome: v.outcome, Do: v.do, Text: fmt.Sprintf(format, args...)})
 	return &d.list[len(d.list)-1]
 }
 
 // mend does a repair of a diagnosis where that was asked for; what it mends is
 // ok from then on.
-func (d *doctor) mend(found *diagnosis, did string, repair func() error) {
+func (d *doctor) mend(c *diagnosis, did string, repair func() error) {
 	if !d.repair {
 		return
 	}
 	if err := repair(); err != nil {
-		found.Text += "; the repair failed: " + err.Error()
+		c.Text += "; the repair failed: " + err.Error()
 		return
 	}
-	found.Outcome, found.Repaired, found.Do = checkOK, did, ""
+	c.Outcome, c.Repaired, c.Do = checkOK, did, ""
 }
 
 func (d *doctor) examine(ctx context.Context) error {
 	f, err := d.open()
 	if err != nil {
-		d.say("ledger", checkFail, classify(err).hint, "%v", err)
+		d.say(found{"ledger", checkFail, classify(err).hint}, "%v", err)
 	} else {
 		d.folderRights(f)
 		d.runFile(f)

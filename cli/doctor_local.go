@@ -20,8 +20,8 @@ func (d *doctor) rights(check, path string) {
 	if info.Mode().Perm()&0o077 == 0 {
 		return
 	}
-	found := d.say(check, checkFail, "chmod go-rwx "+wordOf(path), "others may use %s, mode %04o", path, info.Mode().Perm())
-	d.mend(found, "took the rights of others", func() error { return os.Chmod(path, info.Mode().Perm()&^0o077) })
+	got := d.say(found{check, checkFail, "chmod go-rwx " + wordOf(path)}, "others may use %s, mode %04o", path, info.Mode().Perm())
+	d.mend(got, "took the rights of others", func() error { return os.Chmod(path, info.Mode().Perm()&^0o077) })
 }
 
 // folderRights checks who may read what the ledger's folder keeps.
@@ -31,7 +31,7 @@ func (d *doctor) folderRights(f *server.Folder) {
 		d.rights("folder", filepath.Join(f.Dir, name))
 	}
 	if len(d.list) == before {
-		d.say("folder", checkOK, "", "%s is its owner's alone", f.Dir)
+		d.say(found{"folder", checkOK, ""}, "%s is its owner's alone", f.Dir)
 	}
 }
 
@@ -44,15 +44,15 @@ func (d *doctor) runFile(f *server.Folder) {
 	if busy, errUse := f.InUse(); err != nil || errUse != nil || busy {
 		return // the service's own check says more
 	}
-	found := d.say("run-file", checkWarn, "deed up starts the next service; or deed doctor --repair", "process %d is gone and left its run file", running.PID)
-	d.mend(found, "removed the run file", func() error { return os.Remove(filepath.Join(f.Dir, "run.json")) })
+	got := d.say(found{"run-file", checkWarn, "deed up starts the next service; or deed doctor --repair"}, "process %d is gone and left its run file", running.PID)
+	d.mend(got, "removed the run file", func() error { return os.Remove(filepath.Join(f.Dir, "run.json")) })
 }
 
 // keyFiles checks the rights of the private keys that are kept here.
 func (d *doctor) keyFiles() {
 	p, err := d.env.places()
 	if err != nil {
-		d.say("keys", checkFail, "", "%v", err)
+		d.say(found{"keys", checkFail, ""}, "%v", err)
 		return
 	}
 	files, _ := filepath.Glob(p.KeyPath("*")) // the pattern is well formed
@@ -63,9 +63,9 @@ func (d *doctor) keyFiles() {
 	}
 	switch {
 	case len(files) == 0:
-		d.say("keys", checkWarn, "make one with: deed key new NAME", "there is no key here")
+		d.say(found{"keys", checkWarn, "make one with: deed key new NAME"}, "there is no key here")
 	case len(d.list) == before:
-		d.say("keys", checkOK, "", "%s, each its owner's alone", counted(len(files), "key file"))
+		d.say(found{"keys", checkOK, ""}, "%s, each its owner's alone", counted(len(files), "key file"))
 	}
 }
 
@@ -73,24 +73,24 @@ func (d *doctor) keyFiles() {
 func (d *doctor) worktree(ctx context.Context) {
 	repo, err := workspace.Open(ctx, d.env.Dir)
 	if errors.Is(err, workspace.ErrNotRepository) {
-		d.say("git", checkWarn, "run it in a worktree of the task's git repository", "this folder lies in no git worktree")
+		d.say(found{"git", checkWarn, "run it in a worktree of the task's git repository"}, "this folder lies in no git worktree")
 		return
 	}
 	if err != nil {
-		d.say("git", checkFail, classify(err).hint, "%v", err)
+		d.say(found{"git", checkFail, classify(err).hint}, "%v", err)
 		return
 	}
 	if repo.Shallow() {
-		d.say("git", checkWarn, "git fetch --unshallow", "the clone is shallow: what its history leaves out cannot be told")
+		d.say(found{"git", checkWarn, "git fetch --unshallow"}, "the clone is shallow: what its history leaves out cannot be told")
 	} else {
-		d.say("git", checkOK, "", "worktree %s has its whole history", repo.Top())
+		d.say(found{"git", checkOK, ""}, "worktree %s has its whole history", repo.Top())
 	}
 	task, err := repo.BoundTask()
 	if errors.Is(err, workspace.ErrNoTaskBound) {
 		return
 	}
 	if err != nil {
-		d.say("binding", checkWarn, "bind it again with the next claim", "%v", err)
+		d.say(found{"binding", checkWarn, "bind it again with the next claim"}, "%v", err)
 		return
 	}
 	state, err := d.existing(ctx, task)
@@ -98,11 +98,11 @@ func (d *doctor) worktree(ctx context.Context) {
 	case err != nil && d.folder == nil, classify(err).exit == ExitUnavailable:
 		return // the service's own check says why
 	case err == nil && !state.Task.State.Final():
-		d.say("binding", checkOK, "", "this worktree is bound to %s, which is %s", task, state.Task.State)
+		d.say(found{"binding", checkOK, ""}, "this worktree is bound to %s, which is %s", task, state.Task.State)
 	case err == nil:
-		found := d.say("binding", checkWarn, "deed doctor --repair unbinds it", "this worktree is bound to %s, which is %s", task, state.Task.State)
-		d.mend(found, "unbound the task", repo.UnbindTask)
+		got := d.say(found{"binding", checkWarn, "deed doctor --repair unbinds it"}, "this worktree is bound to %s, which is %s", task, state.Task.State)
+		d.mend(got, "unbound the task", repo.UnbindTask)
 	default:
-		d.say("binding", checkWarn, "deed task list shows the tasks", "this worktree is bound to %s: %v", task, err)
+		d.say(found{"binding", checkWarn, "deed task list shows the tasks"}, "this worktree is bound to %s: %v", task, err)
 	}
 }

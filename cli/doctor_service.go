@@ -29,21 +29,21 @@ func (d *doctor) service(ctx context.Context, f *server.Folder) {
 	}
 	switch o := classify(err); {
 	case errors.Is(err, errNoService), errors.Is(err, server.ErrNotRunning):
-		d.say("service", checkWarn, "deed up", "no service of ledger %s runs", f.Ledger)
+		d.say(found{"service", checkWarn, "deed up"}, "no service of ledger %s runs", f.Ledger)
 		return
 	case err != nil:
-		d.say("service", checkFail, o.hint, "%v", err)
+		d.say(found{"service", checkFail, o.hint}, "%v", err)
 		return
 	case status.Broken != "":
-		d.say("service", checkFail, "deed audit verify", "it takes no more events: %s", status.Broken)
+		d.say(found{"service", checkFail, "deed audit verify"}, "it takes no more events: %s", status.Broken)
 		return
 	case status.Identity != f.Identity:
-		d.say("service", checkFail, "append nothing", "it serves ledger %s, the folder is of %s", status.Identity, f.Identity)
+		d.say(found{"service", checkFail, "append nothing"}, "it serves ledger %s, the folder is of %s", status.Identity, f.Identity)
 		return
 	case status.Version != d.env.Version:
-		d.say("service", checkWarn, "deed down && deed up", "it has version %s, this command %s", status.Version, d.env.Version)
+		d.say(found{"service", checkWarn, "deed down && deed up"}, "it has version %s, this command %s", status.Version, d.env.Version)
 	default:
-		d.say("service", checkOK, "", "ledger %s at position %d; its head continues what was seen here", f.Ledger, status.Position)
+		d.say(found{"service", checkOK, ""}, "ledger %s at position %d; its head continues what was seen here", f.Ledger, status.Position)
 	}
 	d.clock(sent, time.Unix(0, status.Clock))
 	d.registered(ctx)
@@ -61,10 +61,10 @@ func (d *doctor) clock(sent, theirs time.Time) {
 		skew = theirs.Sub(now)
 	}
 	if skew > skewLimit {
-		d.say("clock", checkWarn, "set the clocks by NTP", "the service's admission clock is %v from the clock here", skew.Round(time.Second))
+		d.say(found{"clock", checkWarn, "set the clocks by NTP"}, "the service's admission clock is %v from the clock here", skew.Round(time.Second))
 		return
 	}
-	d.say("clock", checkOK, "", "within %v of the service's admission clock", skewLimit)
+	d.say(found{"clock", checkOK, ""}, "within %v of the service's admission clock", skewLimit)
 }
 
 // registered holds the public keys that are kept here against the registry.
@@ -72,7 +72,7 @@ func (d *doctor) registered(ctx context.Context) {
 	p, errPlaces := d.env.places()
 	g, err := d.registry(ctx)
 	if err = errors.Join(err, errPlaces); err != nil {
-		d.say("actors", checkFail, "", "%v", err)
+		d.say(found{"actors", checkFail, ""}, "%v", err)
 		return
 	}
 	files, _ := filepath.Glob(p.KeyPath("*")) // the pattern is well formed
@@ -80,17 +80,17 @@ func (d *doctor) registered(ctx context.Context) {
 		name := strings.TrimSuffix(filepath.Base(file), ".key")
 		key, err := signer.ReadPublicKeyFile(signer.PublicKeyPath(file))
 		if err != nil {
-			d.say("actors", checkWarn, "", "the public half of key %s cannot be read: %v", name, err)
+			d.say(found{"actors", checkWarn, ""}, "the public half of key %s cannot be read: %v", name, err)
 			continue
 		}
 		i := slices.IndexFunc(g.Actors, func(a *projections.Actor) bool { return slices.Contains(a.Keys, key.String()) })
 		switch {
 		case i < 0:
-			d.say("actors", checkWarn, "deed actor claim, with an invitation by an admin", "key %s belongs to no actor of this ledger", name)
+			d.say(found{"actors", checkWarn, "deed actor claim, with an invitation by an admin"}, "key %s belongs to no actor of this ledger", name)
 		case g.Actors[i].Revoked != 0:
-			d.say("actors", checkWarn, "nothing can be signed with it any more", "key %s is of %s, who is revoked since position %d", name, g.Actors[i].Name, g.Actors[i].Revoked)
+			d.say(found{"actors", checkWarn, "nothing can be signed with it any more"}, "key %s is of %s, who is revoked since position %d", name, g.Actors[i].Name, g.Actors[i].Revoked)
 		default:
-			d.say("actors", checkOK, "", "key %s is of %s: %s", name, g.Actors[i].Name, joined(g.Actors[i].Roles))
+			d.say(found{"actors", checkOK, ""}, "key %s is of %s: %s", name, g.Actors[i].Name, joined(g.Actors[i].Roles))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (d *doctor) orphans(ctx context.Context) {
 	tasks, err := d.client.Tasks(ctx)
 	g, errRegistry := d.registry(ctx)
 	if err = errors.Join(err, errRegistry); err != nil {
-		d.say("leases", checkFail, "", "%v", err)
+		d.say(found{"leases", checkFail, ""}, "%v", err)
 		return
 	}
 	before := len(d.list)
@@ -109,12 +109,12 @@ func (d *doctor) orphans(ctx context.Context) {
 		switch {
 		case t.Actor == "":
 		case holder == nil || holder.Revoked != 0:
-			d.say("leases", checkWarn, "a controller ends it: deed attempt interrupt "+t.Task, "%s holds the lease of %s and is revoked", t.Actor, t.Task)
+			d.say(found{"leases", checkWarn, "a controller ends it: deed attempt interrupt " + t.Task}, "%s holds the lease of %s and is revoked", t.Actor, t.Task)
 		case tasks.Clock-t.Heard >= int64(stuckDefault):
-			d.say("leases", checkWarn, "ask the holder, or deed attempt interrupt "+t.Task, "%s holds the lease of %s and has recorded nothing for %v", t.Actor, t.Task, time.Duration(tasks.Clock-t.Heard).Round(time.Minute))
+			d.say(found{"leases", checkWarn, "ask the holder, or deed attempt interrupt " + t.Task}, "%s holds the lease of %s and has recorded nothing for %v", t.Actor, t.Task, time.Duration(tasks.Clock-t.Heard).Round(time.Minute))
 		}
 	}
 	if len(d.list) == before {
-		d.say("leases", checkOK, "", "every lease has a holder who is at work")
+		d.say(found{"leases", checkOK, ""}, "every lease has a holder who is at work")
 	}
 }

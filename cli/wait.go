@@ -78,6 +78,10 @@ func (a *awaiting) over() bool {
 	return slices.Contains(a.wanted, string(a.state.Task.State)) || a.state.Task.State.Final() || a.state.Task.Blocked != nil
 }
 
+// errAuthority says that the registry changed, which can move tasks too: the
+// task is read again.
+var errAuthority = errors.New("authority changed")
+
 func (s *session) wait(ctx context.Context, task string, wanted []string, timeout time.Duration) error {
 	whole := ctx
 	if timeout > 0 {
@@ -96,8 +100,14 @@ func (s *session) wait(ctx context.Context, task string, wanted []string, timeou
 	}
 	for !a.over() && ctx.Err() == nil {
 		err := s.followHere(ctx, func(here context.Context, r journal.Reader) error { return a.follow(here, r) })
-		if ctx.Err() == nil && !errors.Is(err, errEnough) && !errors.Is(err, errMoved) && classify(err).exit != ExitUnavailable {
+		if ctx.Err() == nil && !errors.Is(err, errEnough) && !errors.Is(err, errMoved) && !errors.Is(err, errAuthority) && classify(err).exit != ExitUnavailable {
 			return err
+		}
+		if errors.Is(err, errAuthority) {
+			if a.state, err = s.task(whole, task); err != nil {
+				return err
+			}
+			continue
 		}
 		if ctx.Err() == nil && !errors.Is(err, errEnough) {
 			_ = s.redial(ctx) // fails only when the time is over
@@ -116,6 +126,9 @@ func (a *awaiting) follow(ctx context.Context, r journal.Reader) error {
 		record, err := openRecord(stored)
 		if err != nil {
 			return err
+		}
+		if record.Event.Source.Task == "" && a.state.Task.Sequence > 0 {
+			return errAuthority
 		}
 		if record.Event.Source.Task == a.state.Task.ID {
 			if err := a.state.Task.Apply(record); err != nil {
