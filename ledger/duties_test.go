@@ -36,7 +36,9 @@ func verdict(k *projectionstest.Task, assurance string) *events.Approval {
 }
 
 // proof is a receipt of the CI on the current input.
-func proof(k *projectionstest.Task) *events.Receipt { return projectionstest.Receipt(k.State(), "00000000000000000000000000000001", nil) }
+func proof(k *projectionstest.Task) *events.Receipt {
+	return projectionstest.Receipt(k.State(), "00000000000000000000000000000001", nil)
+}
 
 // TestReviewerBecameAuthor is C06: whoever has a part in what is judged, by
 // key, by principal or by a commit, judges nothing; anybody else does.

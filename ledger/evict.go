@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
@@ -144,10 +143,12 @@ func (w *Writer) serviceEvent(t *projections.Task, p events.Payload) (Admitted, 
 
 // unseated keeps the deadlines of leases, and the next expiry, in line with a
 // registry that has changed: a compromise may have ended runs.
-func (w *Writer) unseated(now time.Time) {
+func (w *Writer) unseated() {
 	w.expiry = nextExpiry(&w.book.State.Registry)
 	for task := range w.leases.deadlines {
-		w.leases.follow(w.book.State.Task(task), false, now)
+		if t := w.book.State.Task(task); t.Lease == nil {
+			delete(w.leases.deadlines, task)
+		}
 	}
 }
 

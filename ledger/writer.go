@@ -195,7 +195,7 @@ func (w *Writer) applied(r events.Record, now time.Time) {
 	}
 	if r.Event.Source.Task == "" {
 		w.keys.Store(w.book.Keys.Clone())
-		w.unseated(now)
+		w.unseated()
 		return
 	}
 	t := w.book.State.Tasks[r.Event.Source.Task]
