@@ -19,6 +19,7 @@ import (
 	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
+	"github.com/deedledger/deed/internal/natstest"
 	"github.com/deedledger/deed/internal/servicetest"
 	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/ledger"
@@ -33,6 +34,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if natstest.Main() {
+		return
+	}
 	if dir := os.Getenv(serveFolder); dir != "" {
 		if err := serve(dir, os.Getenv(serveListen)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
