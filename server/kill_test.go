@@ -34,7 +34,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if natstest.Main() {
+	if natstest.Main(os.Getenv(natstest.ConfVariable)) {
 		return
 	}
 	if dir := os.Getenv(serveFolder); dir != "" {

@@ -25,9 +25,9 @@ import (
 // ClusterSize is how many servers a cluster has.
 const ClusterSize = 3
 
-// confVariable asks a test binary to be one server of a cluster instead; see
+// ConfVariable asks a test binary to be one server of a cluster instead; see
 // [Main].
-const confVariable = "DEED_TEST_NATS_CONF"
+const ConfVariable = "DEED_TEST_NATS_CONF"
 
 // nowhere is an address where nothing ever listens, by port 1 to 3. A cluster
 // counts the routes that it is told of to know how large it will be.
@@ -263,7 +263,7 @@ func ofProcess(conf string) (*node, error) {
 		return nil, err
 	}
 	cmd := exec.Command(executable)
-	cmd.Env, cmd.Stderr = append(os.Environ(), confVariable+"="+file), os.Stderr
+	cmd.Env, cmd.Stderr = append(cmd.Environ(), ConfVariable+"="+file), os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -289,11 +289,10 @@ func ofProcess(conf string) (*node, error) {
 	return n, nil
 }
 
-// Main runs a server where the environment asks this test binary to be one, and
-// reports whether it did: then the binary ends. The server ends with standard
-// input, which ends with the test.
-func Main() (served bool) {
-	file := os.Getenv(confVariable)
+// Main runs a server where a file is named, which is the value of ConfVariable
+// in the environment, and reports whether it did: then the binary ends. The
+// server ends with standard input, which ends with the test.
+func Main(file string) (served bool) {
 	if file == "" {
 		return false
 	}
