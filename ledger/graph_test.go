@@ -233,41 +233,6 @@ func signature(t *projections.Task) string {
 	return b.String()
 }
 
-// copyTask copies what a fold changes in place; the rest is shared.
-func copyTask(t *projections.Task) *projections.Task {
-	c := *t
-	c.Contracts, c.Attempts, c.Runs = slices.Clone(t.Contracts), slices.Clone(t.Attempts), slices.Clone(t.Runs)
-	c.Receipts, c.Approvals, c.Findings = slices.Clone(t.Receipts), slices.Clone(t.Approvals), slices.Clone(t.Findings)
-	c.Decisions, c.Contributors, c.Effects = slices.Clone(t.Decisions), slices.Clone(t.Contributors), slices.Clone(t.Effects)
-	for i := range c.Effects {
-		e := &c.Effects[i]
-		e.Approvers, e.Tries, e.Parts = slices.Clone(e.Approvers), slices.Clone(e.Tries), slices.Clone(e.Parts)
-	}
-	if t.Repair != nil {
-		repair := *t.Repair
-		c.Repair = &repair
-	}
-	copyWork(&c, t)
-	return &c
-}
-
-// clone copies a ledger of one task; the registry does not change here.
-func clone(l *projections.Ledger, t *projections.Task) *projections.Ledger {
-	again := copyTask(t)
-	c := &projections.Ledger{Name: l.Name, Registry: l.Registry, Tasks: map[string]*projections.Task{t.ID: again}, Position: t.Position, Admitted: t.Admitted,
-		Keys: map[string]string{}, External: map[string]string{}}
-	c.Position = max(c.Position, l.Registry.Position)
-	for _, e := range again.Effects {
-		c.Keys[e.Intent.Key] = t.ID
-		for _, p := range e.Parts {
-			if p.ExternalID != "" {
-				c.External[projections.ExternalKey(e.Intent.Kind, e.Intent.Target, p.ExternalID)] = e.Intent.Key
-			}
-		}
-	}
-	return c
-}
-
 // maxNodes bounds the exploration; reaching it fails the test.
 const maxNodes = 12_000
 
@@ -324,56 +289,22 @@ func (g *graph) step(t *testing.T, l *projections.Ledger, n *node) {
 	t.Helper()
 	here := clone(l, n.task)
 	for _, m := range g.moves(here, n.task) {
-		if !slices.Contains(g.rules.Row(m.payload).In, n.task.State) {
-			continue // TestAuthority tries these
-		}
-		teller := (&projectionstest.Story{Ledger: here, Time: "2026-11-30T12:00:00Z"}).Task(n.task.ID)
-		r := teller.Draft(m.actor, m.payload)
-		r.Event.Subject = subjectFor(n.task, m.payload, r.Event.Subject)
-		if m.payload.Type() != events.LeaseClaimed && !byHolder(m.payload) {
-			r.Event.Fence = 0
-		}
-		err := g.rules.Check(here, Submission{Event: r.Event, Payload: m.payload, Position: r.Position, Admitted: r.Admitted})
+		next, err := g.after(here, n.task, m)
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
-		next := clone(here, n.task)
-		if err := next.Apply(r); err != nil {
-			t.Fatalf("the rules accept what the fold refuses: %s in %s: %v", m.payload.Type().Short(), signature(n.task), err)
+		if next == nil {
+			continue
 		}
 		after := next.Tasks[n.task.ID]
 		e := edge{n.task.State, after.State, g.rules.Row(m.payload).Name()}
 		n.out = append(n.out, e)
 		g.edges[e] = true
-		if after.State == projections.Delivered && n.task.State != projections.Delivered && (n.task.Verdict() != projections.ItemPass || !n.task.Quorum()) {
+		if unproven(n.task, after) {
 			t.Errorf("delivered without proof and approval from %s", signature(n.task))
 		}
 		g.add(after)
 	}
-}
-
-// byHolder reports whether the event's author acts under a lease.
-func byHolder(p events.Payload) bool {
-	switch p.(type) {
-	case *events.Release, *events.Result, *events.Recovery, *events.Intent, *events.Dispatch:
-		return true
-	case *events.Escalation:
-		return true
-	case *events.StepIssue, *events.StepCompletion, *events.StepFailure, *events.Progress:
-		return true
-	}
-	return false
-}
-
-func subjectFor(t *projections.Task, p events.Payload, subject string) string {
-	switch p.Type() {
-	case events.ContractProposed, events.ContractAccepted, events.ContractWithdrawn, events.TaskCancelled:
-		return ""
-	}
-	if about, ok := p.(events.AboutEffect); ok {
-		return t.Effect(about.Effect().Key).Attempt
-	}
-	return subject
 }
 
 // TestGraph explores the rules: no state without a way on, a way to an end
