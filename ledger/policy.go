@@ -105,6 +105,9 @@ func newStatement(i int, c *cedar.Policy) (statement, error) {
 	if c.Effect() != cedar.Forbid {
 		return s, fmt.Errorf("%w: statement %d permits; a policy only forbids what the rules allow", ErrPolicy, i+1)
 	}
+	if err := checkNames(c); err != nil {
+		return s, fmt.Errorf("%w: statement %d: %w", ErrPolicy, i+1, err)
+	}
 	for name, value := range c.Annotations() {
 		switch text := string(value); name {
 		case "id":

@@ -205,7 +205,7 @@ func TestLockout(t *testing.T) {
 		`forbid(principal, action, resource) when { resource.state == "AwaitingReview" };`,
 		`forbid(principal in Kind::"human", action, resource);`,
 		`forbid(principal, action == Action::"approval.recorded", resource) unless { principal == Actor::"eve" };`,
-		`forbid(principal, action, resource) unless { principal in Role::"nobody" };`,
+		`forbid(principal, action, resource) unless { principal == Actor::"nobody" };`,
 		`forbid(principal, action == Action::"delivery.recorded", resource) when { context.time.hour < 24 };`,
 		`forbid(principal, action == Action::"receipt.recorded", resource) when { context.nothing };`,
 		`@id("a") forbid(principal, action == Action::"result.recorded", resource) when { context.time.hour < 12 };
