@@ -111,7 +111,7 @@ func (s *session) probe(ctx context.Context, repo *workspace.Repo, e *projection
 		}
 	}
 	verdict, rule := runner.Judge(evidence)
-	f.evidence = fmt.Sprintf("probe %s by rule %s: %s", verdict, rule, strings.TrimSpace(answer.Reason+" "+answer.Output.Window()))
+	f.evidence = fmt.Sprintf("probe at %s: %s by rule %s: %s", events.FormatTime(s.env.Now()), verdict, rule, strings.TrimSpace(answer.Reason+" "+answer.Output.Window()))
 	switch verdict {
 	case runner.EffectConfirmed:
 		f.status, f.externalID = projections.StatusConfirmed, answer.ExternalID
