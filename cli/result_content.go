@@ -93,9 +93,18 @@ type boundaryCheck struct {
 // checkBoundary refuses changes outside the boundary with CodeBoundary; the
 // text names each path and its rule.
 func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) error {
+	violations, err := trespasses(ctx, repo, c)
+	if err != nil || len(violations) == 0 {
+		return err
+	}
+	return refuse(ledger.CodeBoundary, "boundary", "%s", enumerate(violationLines(violations)))
+}
+
+// trespasses returns the changes that the boundary does not allow.
+func trespasses(ctx context.Context, repo *workspace.Repo, c boundaryCheck) ([]workspace.Violation, error) {
 	links, err := repo.Links(ctx, c.head)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var pinned []string
 	for _, item := range c.contract.Acceptance {
@@ -103,16 +112,17 @@ func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) e
 			for _, f := range check.Files {
 				raw, err := boundary.DecodePath(f.Path)
 				if err != nil {
-					return fmt.Errorf("read contract: check %s: %w", check.ID, err)
+					return nil, fmt.Errorf("read contract: check %s: %w", check.ID, err)
 				}
 				pinned = append(pinned, raw)
 			}
 		}
 	}
-	violations := workspace.Check(c.bounds, c.changes, pinned, links)
-	if len(violations) == 0 {
-		return nil
-	}
+	return workspace.Check(c.bounds, c.changes, pinned, links), nil
+}
+
+// violationLines returns a line for each violation: path, rule, detail.
+func violationLines(violations []workspace.Violation) []string {
 	lines := make([]string, len(violations))
 	for i, v := range violations {
 		lines[i] = boundary.DisplayPath(v.Path) + ": " + string(v.Rule)
@@ -120,7 +130,7 @@ func checkBoundary(ctx context.Context, repo *workspace.Repo, c boundaryCheck) e
 			lines[i] += " (" + v.Detail + ")"
 		}
 	}
-	return refuse(ledger.CodeBoundary, "boundary", "%s", enumerate(lines))
+	return lines
 }
 
 // enumerateLimit bounds how many entries a refusal names one by one.
