@@ -143,6 +143,9 @@ func (v *verifier) finish() Audit {
 		v.audit.Fault = &Fault{From: events.Position(size + 1), To: events.Position(v.heads[len(v.heads)-1].Size),
 			Reason: fmt.Sprintf("a signed head of size %d exists, but history ends at %d: the newest events are missing", v.heads[len(v.heads)-1].Size, size)}
 	}
+	if v.audit.Fault == nil && v.audit.Events == 0 {
+		v.fault(1, "", "", "the history is empty: the genesis event is missing")
+	}
 	v.audit.Identity = v.book.State.Registry.Identity
 	v.audit.Suspect = suspects(&v.book.State.Registry, v.signed)
 	if size > 0 {
