@@ -44,15 +44,16 @@ func newTaskListCommand(e *Env, f *flags) *cobra.Command {
 listed matches all of them.
 
 A task is stuck when somebody holds its lease and has recorded nothing for the given
-time, by the service's clock. Heartbeats are no record. Nothing is taken from anybody
-because of it: ask the holder, or interrupt the attempt as a controller.`,
+time, by the service's clock, or when the deadline of its state has passed. Heartbeats
+are no record. Nothing is taken from anybody because of it: ask the holder, or interrupt
+the attempt as a controller.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.listTasks(ctx, o) }),
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&o.states, "state", nil, "in one of these states: "+either(projections.States()[1:]))
 	fs.StringVar(&o.actor, "actor", "", "whose lease this actor holds, or in whose work it took part")
 	fs.StringVar(&o.waitingOn, "waiting-on", "", "that wait for this role, or for this actor")
-	fs.StringVar(&o.stuck, "stuck", "", "with a lease whose holder has recorded nothing for so long")
+	fs.StringVar(&o.stuck, "stuck", "", "with a lease whose holder has recorded nothing for so long, or past its deadline")
 	fs.Lookup("stuck").NoOptDefVal = stuckDefault.String()
 	fs.StringVar(&o.commit, "commit", "", "whose base, result or delivery is this commit; at least 7 digits")
 	fs.StringVar(&o.risk, "risk", "", "whose contract has this risk tier: "+either(riskTiers()))
@@ -86,7 +87,7 @@ func (s *session) listTasks(ctx context.Context, o taskFilters) error {
 	return s.answer(tasks.Position, "tasks", tasks, func(w *textWriter) {
 		rows := make([][]string, len(tasks.Tasks))
 		for i, t := range tasks.Tasks {
-			rows[i] = []string{t.Task, t.State.String(), t.Attempt, t.Actor, waitsFor(t.Waiting), clipped(t.Goal)}
+			rows[i] = []string{t.Task, t.State.String(), t.Attempt, t.Actor, waitsFor(t.Waiting) + overdue(t.Overdue), clipped(t.Goal)}
 		}
 		w.table([]string{"TASK", "STATE", "ATTEMPT", "LEASE", "WAITS FOR", "GOAL"}, rows)
 	})
@@ -179,7 +180,7 @@ func (v taskSieve) lets(t protocol.Summary, clock int64) bool {
 	case len(v.states) > 0 && !slices.Contains(v.states, string(t.State)),
 		v.actor != "" && t.Actor != v.actor && !slices.Contains(t.Actors, v.actor),
 		v.waitingOn != "" && !waitsOn(t.Waiting, v.waitingOn),
-		v.silence > 0 && !silent,
+		v.silence > 0 && !silent && t.Overdue == 0,
 		v.commit != "" && !slices.ContainsFunc(t.Commits, begins),
 		v.risk != "" && t.Risk != v.risk,
 		t.Admitted < v.after:

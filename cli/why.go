@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
@@ -17,6 +18,9 @@ type whyData struct {
 	Since    int64               `json:"since,string"`
 	Position events.Position     `json:"position"`
 	Waiting  projections.Waiting `json:"waiting_on"`
+	// Overdue is how many whole terms the task has waited; 0 before its
+	// deadline.
+	Overdue int64 `json:"overdue,omitzero"`
 	// OpenEffects are the keys of effects that nobody has settled.
 	OpenEffects []string                `json:"openEffects"`
 	Findings    []projections.Finding   `json:"findings"` // open ones
@@ -58,7 +62,9 @@ listed can still be refused for what it says.`,
 			if r := state.Task.Reserved; r != nil && o.now >= r.Until {
 				state.Waiting.Actors = nil // the reservation is over; the log has no event of that
 			}
-			return s.answer(state.Position, "why", whyOf(state), func(w *textWriter) { w.why(state, o) })
+			d := whyOf(state)
+			d.Overdue = state.Task.Overdue(o.now)
+			return s.answer(state.Position, "why", d, func(w *textWriter) { w.why(state, o) })
 		}),
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "list every event that is legal now")
@@ -103,7 +109,7 @@ func (w *textWriter) why(state protocol.TaskState, o whyOptions) {
 		w.line("next: %s", m.String())
 	}
 	if waiting := waitsFor(d.Waiting); waiting != "" {
-		w.line("  waits for %s; answerable: %s; until %s", waiting, first(d.Waiting.Owner, "nobody yet"), when(d.Waiting.Deadline))
+		w.line("  waits for %s; answerable: %s; until %s%s", waiting, first(d.Waiting.Owner, "nobody yet"), when(d.Waiting.Deadline), overdue(t.Overdue(o.now)))
 	}
 	if r := t.Reserved; r != nil && o.now < r.Until {
 		w.line("  reserved  for %s until %s: nobody else may claim", r.To, when(r.Until))
@@ -140,4 +146,15 @@ func (w *textWriter) legal(state protocol.TaskState) {
 		rows[i] = []string{"  " + n.Event, moves, by}
 	}
 	w.table([]string{"  EVENT", "", "BY"}, rows)
+}
+
+// overdue says that a deadline has passed, in how many terms.
+func overdue(terms int64) string {
+	switch {
+	case terms == 0:
+		return ""
+	case terms == 1:
+		return ", overdue"
+	}
+	return fmt.Sprintf(", overdue: %d terms have passed", terms)
 }

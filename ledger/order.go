@@ -219,8 +219,8 @@ func (w *Writer) expired() []string {
 	return slices.DeleteFunc(w.leases.all(now), func(task string) bool { return w.book.State.Registry.Quarantined(task) != nil })
 }
 
-// sweep interrupts every task whose lease has run out, and tries to come back
-// from an unknown append.
+// sweep interrupts every task whose lease has run out, says what is over and
+// overdue, and tries to come back from an unknown append.
 func (w *Writer) sweep() {
 	if w.broken != nil && AsRefusal(w.broken).Class == Unavailable {
 		_ = w.reread()
@@ -234,7 +234,8 @@ func (w *Writer) sweep() {
 			w.cfg.Log.Error("interrupt", "task", task, "err", err)
 		}
 	}
-	if w.tidied() || len(expired) > 0 {
+	tidied := w.tidied()
+	if w.remind() || tidied || len(expired) > 0 {
 		if _, err := w.seal(); err != nil {
 			w.cfg.Log.Error("sign head", "err", err)
 		}

@@ -248,6 +248,8 @@ func checkType(s *scene) *Refusal {
 			return refusal
 		}
 		return checkResolution(s, d)
+	case *events.Finding:
+		return checkReminder(s, d)
 	case *events.Acknowledgement:
 		return checkAcknowledgement(s, d)
 	}

@@ -174,7 +174,7 @@ func effectRows() []Row {
 
 func findingRows() []Row {
 	return []Row{
-		{Type: events.FindingRecorded, By: roles(events.Roles()...), In: started(), Stale: true},
+		{Type: events.FindingRecorded, By: roles(events.Roles()...), In: started(), Stale: true, Note: "service: a passed deadline only"},
 		{Type: events.FindingAcknowledged, By: []Author{human(events.RoleOwner), human(events.RoleReviewer)}, In: started(), Stale: true,
 			To: []projections.State{projections.AwaitingReview}, Note: "leads on only where it alone held a proven result back"},
 	}

@@ -88,6 +88,8 @@ type Writer struct {
 	foreign   bool
 	// expiry is when the next actor's time is over, ns; 0 = never.
 	expiry int64
+	// reminded is when deadlines were looked at last, ns.
+	reminded int64
 	// broken says why nothing more is ordered: corrupt for good, unavailable
 	// until the journal can be read again.
 	broken error

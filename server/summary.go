@@ -13,18 +13,18 @@ func (s *Service) tasks(protocol.Ask) (out protocol.Tasks, err error) {
 	s.writer.View(func(b *ledger.Book) {
 		out.Position = b.State.Position
 		for _, id := range b.State.TaskIDs() {
-			out.Tasks = append(out.Tasks, s.summary(b.State.Tasks[id]))
+			out.Tasks = append(out.Tasks, s.summary(b.State.Tasks[id], out.Clock))
 		}
 	})
 	return out, nil
 }
 
-// summary is a task in few words. It shares nothing with the task's state,
+// summary is a task in few words at an instant of the admission clock. It shares nothing with the task's state,
 // which may change before the summary is sent.
-func (s *Service) summary(t *projections.Task) protocol.Summary {
+func (s *Service) summary(t *projections.Task, now int64) protocol.Summary {
 	d := protocol.Summary{
 		Task: t.ID, State: t.State, Waiting: t.Waiting(), Position: t.Position, Since: t.Since, Admitted: t.Admitted, Heard: t.Heard(),
-		Actors: slices.Clone(t.Contributors), Claims: s.rules.Claims(t),
+		Overdue: t.Overdue(now), Actors: slices.Clone(t.Contributors), Claims: s.rules.Claims(t),
 	}
 	d.Waiting.Actors = slices.Clone(d.Waiting.Actors)
 	if n := len(t.Contracts); n > 0 {

@@ -131,6 +131,9 @@ type Summary struct {
 	// the holder of the live lease; 0 without a lease.
 	Admitted int64 `json:"admitted,string"`
 	Heard    int64 `json:"heard,string,omitzero"`
+	// Overdue is how many whole terms the task has waited; 0 before its
+	// deadline.
+	Overdue int64 `json:"overdue,omitzero"`
 	// Risk is the risk tier of the contract.
 	Risk string `json:"risk,omitzero"`
 	// Commits are those that the task is about: base, result, delivery.
