@@ -35,11 +35,14 @@ runs the stopped folder is read.`,
 }
 
 func (s *session) audit(ctx context.Context, heads []string, upTo events.Position) error {
-	_, audit, _, err := s.verified(ctx, heads, upTo)
+	book, audit, _, err := s.verified(ctx, heads, upTo)
 	if err != nil {
 		return err
 	}
-	if err := s.result("audit", audit, func(w *textWriter) { w.audit(audit) }); err != nil {
+	if upTo > book.State.Position && audit.Fault == nil {
+		return fmt.Errorf("%w: position %d: the log ends at %d", errMissing, upTo, book.State.Position)
+	}
+	if err := s.answer(events.Position(audit.Events), "audit", audit, func(w *textWriter) { w.audit(audit) }); err != nil {
 		return err
 	}
 	return faulty(audit)

@@ -309,7 +309,7 @@ func (s *session) probeCommand(ctx context.Context, task, key string, o probeOpt
 	if err != nil {
 		return err
 	}
-	err = s.result("probe", answers, func(w *textWriter) {
+	err = s.answer(state.Position, "probe", answers, func(w *textWriter) {
 		for _, a := range answers {
 			w.line("effect %s%s: %s, %s", shortKey(a.Key), prefixedBy(" part ", a.Part), string(a.Status), a.fate(o.record))
 			w.line("  %s", a.Evidence)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/journal"
@@ -30,8 +31,23 @@ func (s *session) history(ctx context.Context) (r journal.Reader, live bool, err
 		return nil, false, err
 	}
 	s.note("no service runs: reading the stopped folder")
-	r, err = server.OpenReader(ctx, s.serviceOptions(s.folder.Dir))
-	return r, false, err
+	if r, err = server.OpenReader(ctx, s.serviceOptions(s.folder.Dir)); err != nil {
+		return nil, false, err
+	}
+	if err := s.longEnough(ctx, r); err != nil {
+		return nil, false, errors.Join(err, r.Close())
+	}
+	return r, false, nil
+}
+
+// longEnough refuses a log that ends before the position of --at-least: it
+// grows no more while no service runs.
+func (s *session) longEnough(ctx context.Context, r journal.Reader) error {
+	last, err := r.Last(ctx)
+	if err == nil && last < events.Position(s.flags.atLeast) {
+		err = fmt.Errorf("read position %d: %w: the stopped log ends at %d", s.flags.atLeast, client.ErrNotReached, last)
+	}
+	return err
 }
 
 // openRecord parses a stored message. It checks its form and not its
@@ -108,6 +124,11 @@ func (s *session) verified(ctx context.Context, files []string, upTo events.Posi
 	if err != nil {
 		return nil, audit, false, err
 	}
+	for _, head := range heads[len(heads)-len(files):] {
+		if upTo != 0 && head.Size > uint64(upTo) {
+			return nil, audit, false, fmt.Errorf("%w: the head of size %d cannot be checked by position %d", errUsage, head.Size, upTo)
+		}
+	}
 	r, live, err := s.history(ctx)
 	if errors.Is(err, server.ErrNoLedger) { // the folder says that there was one
 		audit = ledger.Audit{Ledger: s.folder.Ledger, Fault: &ledger.Fault{Position: 1, Reason: "the history is gone: " + err.Error()}}
@@ -120,10 +141,7 @@ func (s *session) verified(ctx context.Context, files []string, upTo events.Posi
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, audit, live, err
 	}
-	switch {
-	case audit.Events == 0 && audit.Fault == nil:
-		audit.Fault = &ledger.Fault{Position: 1, Reason: "the history is empty: the genesis event is missing"}
-	case audit.Events > 0 && audit.Identity != s.folder.Identity: // the first fault, whatever comes later
+	if audit.Events > 0 && audit.Identity != s.folder.Identity { // the first fault, whatever comes later
 		audit.Fault = &ledger.Fault{Position: 1, Reason: fmt.Sprintf("the genesis is %s, that of this ledger is %s", audit.Identity, s.folder.Identity)}
 	}
 	return book, audit, live, nil

@@ -69,6 +69,8 @@ type affected struct {
 	// Tasks are sorted by when the first of their events came.
 	Tasks  []affectedTask  `json:"tasks"`
 	Events []affectedEvent `json:"events"` // in order of history
+
+	position events.Position // the last one that was read
 }
 
 // affectedTask is a task with events of the key.
@@ -104,7 +106,7 @@ reads, and the log needs no service.`,
 			if err != nil {
 				return err
 			}
-			return s.result("affected", d, func(w *textWriter) { w.affected(d) })
+			return s.answer(d.position, "affected", d, func(w *textWriter) { w.affected(d) })
 		}),
 	}
 	if !byKey {
@@ -122,11 +124,13 @@ func (s *session) affected(ctx context.Context, name string, byKey bool, since e
 	defer func() { err = errors.Join(err, r.Close()) }()
 	book := projections.NewLedger(s.folder.Ledger)
 	var all []events.Record
+	var last events.Position
 	err = r.Replay(ctx, 1, func(stored journal.Record) error {
 		record, err := openRecord(stored)
 		if err != nil {
 			return err
 		}
+		last = record.Position
 		if record.Event.Source.Task == "" {
 			_ = book.Registry.Apply(record) // an audit says what is wrong with it
 		}
@@ -142,6 +146,7 @@ func (s *session) affected(ctx context.Context, name string, byKey bool, since e
 	if err != nil {
 		return affected{}, err
 	}
+	d.position = last
 	d.gather(all)
 	for i := range d.Tasks {
 		if live {

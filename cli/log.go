@@ -74,6 +74,10 @@ func (s *session) log(ctx context.Context, o logged) error {
 		return err
 	}
 	found, printed := false, uint64(0)
+	last, err := r.Last(ctx)
+	if err != nil {
+		return errors.Join(err, r.Close())
+	}
 	err = r.Replay(ctx, 1, func(stored journal.Record) error {
 		record, err := openRecord(stored)
 		if err != nil || o.task != "" && record.Event.Source.Task != o.task {
@@ -83,11 +87,11 @@ func (s *session) log(ctx context.Context, o logged) error {
 		switch {
 		case uint64(record.Position) <= o.since:
 			return nil
-		case o.limit > 0 && printed == o.limit:
+		case o.limit > 0 && printed == o.limit, record.Position > last:
 			return errEnough
 		}
 		printed++
-		return s.entry(record)
+		return s.entry(record, last)
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -95,15 +99,21 @@ func (s *session) log(ctx context.Context, o logged) error {
 	if err == nil && !found && o.task != "" {
 		err = fmt.Errorf("%w: there is no task %q", errMissing, o.task)
 	}
+	if err == nil {
+		s.note("as of position %d", last)
+	}
 	return errors.Join(err, r.Close())
 }
 
-// entry prints one event as one line.
-func (s *session) entry(r events.Record) error {
+// entry prints one event as one line, of a list that reflects a position.
+func (s *session) entry(r events.Record, at events.Position) error {
 	e := r.Event
 	d := entry{
 		Position: r.Position, Admitted: r.Admitted, Type: e.Type, Task: e.Source.Task, Actor: e.AuthID, Subject: e.Subject,
 		Fence: e.Fence, ID: e.ID, Hash: e.Hash().String(), Text: describe(e),
+	}
+	if s.json {
+		return s.answer(at, "event", d, nil)
 	}
 	return s.item("event", d, func(w *textWriter) {
 		w.line("%6d  %s  %-24s %-12s %-12s %s", d.Position, when(d.Admitted), d.Type.Short(), first(d.Task, "registry"), d.Actor, d.Text)

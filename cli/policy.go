@@ -8,6 +8,7 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
 
@@ -101,8 +102,9 @@ that. The text of genesis is prose: its digest is pinned, nothing evaluates it.`
 			if err != nil {
 				return err
 			}
-			d := policyData{Digest: g.Policy, Published: g.Published, Genesis: g.Genesis.Policy, Statements: ledger.PolicyInForce(g).Statements()}
-			return s.result("policy", d, func(w *textWriter) { showPolicy(w, d) })
+			r := &g.Registry
+			d := policyData{Digest: r.Policy, Published: r.Published, Genesis: r.Genesis.Policy, Statements: ledger.PolicyInForce(r).Statements()}
+			return s.answer(g.Position, "policy", d, func(w *textWriter) { showPolicy(w, d) })
 		}),
 	}
 	cmd.Flags().Uint64Var(&at, "at", 0, "position; default: now")
@@ -110,20 +112,20 @@ that. The text of genesis is prose: its digest is pinned, nothing evaluates it.`
 }
 
 // registryAt reads the registry as it is, or as it was at a position.
-func (s *session) registryAt(ctx context.Context, at events.Position) (*projections.Registry, error) {
+func (s *session) registryAt(ctx context.Context, at events.Position) (protocol.RegistryState, error) {
 	if at == 0 {
-		return s.registry(ctx)
+		return s.registryState(ctx)
 	}
 	book, audit, _, err := s.verified(ctx, nil, at)
 	switch {
 	case err != nil:
-		return nil, err
+		return protocol.RegistryState{}, err
 	case audit.Fault != nil:
-		return nil, fmt.Errorf("%w: %s", errAudit, audit.Fault.Reason)
+		return protocol.RegistryState{}, fmt.Errorf("%w: %s", errAudit, audit.Fault.Reason)
 	case book.State.Position < at:
-		return nil, fmt.Errorf("%w: position %d; the history ends at %d", errMissing, at, book.State.Position)
+		return protocol.RegistryState{}, fmt.Errorf("%w: position %d; the history ends at %d", errMissing, at, book.State.Position)
 	}
-	return &book.State.Registry, nil
+	return protocol.RegistryState{Position: book.State.Position, Registry: book.State.Registry}, nil
 }
 
 func showPolicy(w *textWriter, d policyData) {

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
 
@@ -46,11 +49,15 @@ func (s *session) testPolicy(ctx context.Context, d *events.Policy) error {
 	if err != nil {
 		return refuse(ledger.CodeRule, "policy.published/cedar", "%v", err)
 	}
-	g, err := s.registry(ctx)
+	state, err := s.registryState(ctx)
+	if errors.Is(err, client.ErrNotReached) {
+		return err
+	}
 	if err != nil {
 		s.note("no ledger answers: the policy is held against the rules alone")
-		g = new(projections.Registry)
+		state = protocol.RegistryState{}
 	}
+	g := &state.Registry
 	now := s.env.Now().UnixNano()
 	before := ledger.Survey(ledger.PolicyInForce(g), now)
 	report := policyTest{Closed: ledger.LockedOut(compiled, g, now), Forbidden: []ledger.Verdict{}}
@@ -62,7 +69,13 @@ func (s *session) testPolicy(ctx context.Context, d *events.Policy) error {
 			report.Forbidden = append(report.Forbidden, v)
 		}
 	}
-	if err := s.result("policy-test", report, func(w *textWriter) { showPolicyTest(w, report) }); err != nil {
+	show := s.result
+	if state.Position != 0 {
+		show = func(kind string, data any, text func(*textWriter)) error {
+			return s.answer(state.Position, kind, data, text)
+		}
+	}
+	if err := show("policy-test", report, func(w *textWriter) { showPolicyTest(w, report) }); err != nil {
 		return err
 	}
 	if len(report.Closed) > 0 {
@@ -156,10 +169,11 @@ asks for one state, --task for one task as it is now.`,
 }
 
 func (s *session) explainPolicy(ctx context.Context, role events.Role, kind events.Type, o explainOptions) error {
-	g, err := s.registry(ctx)
+	read, err := s.registryState(ctx)
 	if err != nil {
 		return err
 	}
+	g, position := &read.Registry, read.Position
 	x := explanation{Role: role, Type: kind.Short(), Forbidden: []ledger.Verdict{}}
 	state := o.state
 	policy := ledger.PolicyInForce(g)
@@ -169,7 +183,7 @@ func (s *session) explainPolicy(ctx context.Context, role events.Role, kind even
 		if err != nil {
 			return err
 		}
-		state = t.Task.State.String()
+		state, position = t.Task.State.String(), min(position, t.Position)
 		x.Task = &taskView{Task: o.task, State: state, Bans: s.bansOn(g, t.Task, role, kind)}
 	}
 	if state != "" && !slices.ContainsFunc(projections.States(), func(k projections.State) bool { return k.String() == state }) {
@@ -181,7 +195,7 @@ func (s *session) explainPolicy(ctx context.Context, role events.Role, kind even
 			x.Forbidden = append(x.Forbidden, v)
 		}
 	}
-	return s.result("explanation", x, func(w *textWriter) { showExplanation(w, x) })
+	return s.answer(position, "explanation", x, func(w *textWriter) { showExplanation(w, x) })
 }
 
 // rowType cuts the variant off a row's name.

@@ -8,19 +8,25 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
 )
 
 // registry reads the ledger's actors and keys.
 func (s *session) registry(ctx context.Context) (*projections.Registry, error) {
-	c, err := s.dial()
-	if err != nil {
-		return nil, err
-	}
-	g, err := c.Registry(ctx)
+	g, err := s.registryState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &g.Registry, nil
+}
+
+// registryState is registry with the position that it reflects.
+func (s *session) registryState(ctx context.Context) (protocol.RegistryState, error) {
+	c, err := s.dial()
+	if err != nil {
+		return protocol.RegistryState{}, err
+	}
+	return c.Registry(ctx)
 }
 
 // appendRegistry is append for the registry: after a lost race decide sees the

@@ -68,7 +68,7 @@ func (s *session) replay(ctx context.Context, at events.Position) error {
 			return err
 		}
 	}
-	if err := s.result("replay", data, func(w *textWriter) { w.replay(data) }); err != nil {
+	if err := s.answer(data.Position, "replay", data, func(w *textWriter) { w.replay(data) }); err != nil {
 		return err
 	}
 	return faulty(audit)

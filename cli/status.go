@@ -50,7 +50,7 @@ func (s *session) status(ctx context.Context) error {
 		return err
 	}
 	data := statusData{Status: status, Root: head.Root.String(), URL: running.URL, PID: running.PID, Dir: s.folder.Dir}
-	err = s.result("status", data, func(w *textWriter) {
+	err = s.answer(status.Position, "status", data, func(w *textWriter) {
 		w.line("ledger    %s", status.Ledger)
 		w.line("identity  %s", status.Identity)
 		w.line("position  %d", status.Position)

@@ -197,7 +197,7 @@ func (s *session) follow(ctx context.Context, r journal.Reader, w *follower) err
 			w.since = record.Position
 			if mine {
 				w.printed++
-				if err := s.entry(record); err != nil {
+				if err := s.entry(record, record.Position); err != nil {
 					return err
 				}
 			}
