@@ -121,7 +121,12 @@ func unknown(err error) *ledger.Refusal {
 // reply, or one that no service sends, is an unknown [*ledger.Refusal] when it
 // may have reached the service.
 func (c *Client) request(ctx context.Context, m *nats.Msg, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	return c.requestWithin(ctx, c.cfg.Timeout, m, out)
+}
+
+// requestWithin is request with another bound on the time.
+func (c *Client) requestWithin(ctx context.Context, timeout time.Duration, m *nats.Msg, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if m.Header == nil {
 		m.Header = nats.Header{}

@@ -44,6 +44,9 @@ type Options struct {
 	Log     *slog.Logger // optional
 	Version string
 	PID     int
+	// ArtifactLimit bounds the bytes of one artifact; 0 for
+	// [ArtifactLimitDefault]. Optional.
+	ArtifactLimit int64
 	// External is for a ledger that is kept on an operator's NATS. Optional.
 	External External
 }
@@ -67,6 +70,8 @@ type Local struct {
 	writer  *ledger.Writer
 	service *Service
 	once    sync.Once
+
+	artifacts *artifacts
 
 	// Where the ledger is kept on an operator's NATS:
 	url    string
@@ -252,9 +257,13 @@ func (l *Local) start(ctx context.Context, o Options) (err error) {
 	if err := l.catchUp(); err != nil {
 		return err
 	}
-	if l.service, err = startService(l.conn, l.writer, &Service{name: f.Ledger, version: o.Version, keeper: l.keeper}); err != nil {
+	if l.artifacts, err = l.openArtifacts(o, external); err != nil {
 		return err
 	}
+	if l.service, err = startService(l.conn, l.writer, &Service{name: f.Ledger, version: o.Version, keeper: l.keeper, artifacts: l.artifacts}); err != nil {
+		return err
+	}
+	l.service.sweepArtifacts()
 	if err := l.conn.Flush(); err != nil {
 		return fmt.Errorf("start service: %w", err)
 	}
@@ -416,6 +425,9 @@ func (l *Local) close() error {
 	var errs []error
 	if l.service != nil {
 		errs = append(errs, l.service.Stop())
+	}
+	if l.artifacts != nil {
+		errs = append(errs, l.artifacts.spool.close())
 	}
 	if l.roles != nil {
 		l.roles.stop()

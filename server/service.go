@@ -42,6 +42,9 @@ type Service struct {
 	// on has slots of its own, so that two instances never wait for each other.
 	keeper  *keeper
 	relayed chan struct{}
+	// What takes and gives the bytes of artifacts; nil where nothing does.
+	artifacts *artifacts
+	sweeping  sync.WaitGroup
 
 	stop     sync.Once
 	stopping chan struct{} // closed by Stop
@@ -85,6 +88,7 @@ func startService(nc *nats.Conn, w *ledger.Writer, s *Service) (*Service, error)
 		{protocol.QueryProof, protocol.SubjectQuery(name, protocol.QueryProof), ask(s, s.proof)},
 		{protocol.QueryConsistency, protocol.SubjectQuery(name, protocol.QueryConsistency), ask(s, s.consistency)},
 	}
+	endpoints = append(endpoints, s.artifactEndpoints()...)
 	for _, e := range endpoints {
 		if err := m.AddEndpoint(e.name, s.handler(s.slots, e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, fmt.Errorf("start service: endpoint %s: %w", e.name, err)
@@ -93,10 +97,10 @@ func startService(nc *nats.Conn, w *ledger.Writer, s *Service) (*Service, error)
 	if s.keeper == nil {
 		return s, nil
 	}
-	for _, e := range []endpoint{
-		{"relayed-submit", protocol.SubjectForward(name, s.keeper.name, operationSubmit), s.submit},
-		{"relayed-renew", protocol.SubjectForward(name, s.keeper.name, operationRenew), s.renew},
-	} {
+	for _, e := range append(s.relayedArtifacts(),
+		endpoint{"relayed-submit", protocol.SubjectForward(name, s.keeper.name, operationSubmit), s.submit},
+		endpoint{"relayed-renew", protocol.SubjectForward(name, s.keeper.name, operationRenew), s.renew},
+	) {
 		if err := m.AddEndpoint(e.name, s.handler(s.relayed, e.handle), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, fmt.Errorf("start service: endpoint %s: %w", e.name, err)
 		}
@@ -121,6 +125,7 @@ func (s *Service) Stop() (err error) {
 			err = s.conn.FlushTimeout(answerTimeout) // now the server sends no more requests
 		}
 		close(s.stopping)
+		s.sweeping.Wait()
 		for _, slots := range []chan struct{}{s.slots, s.relayed} {
 			for range cap(slots) {
 				slots <- struct{}{}
@@ -187,7 +192,15 @@ func ask[T any](s *Service, handle func(protocol.Ask) (T, error)) func(context.C
 
 func (s *Service) submit(ctx context.Context, r micro.Request) (any, error) {
 	known, _ := strconv.ParseUint(r.Headers().Get(protocol.HeaderKnown), 10, 64)
-	ack, err := s.writer.Submit(ctx, ledger.Request{Export: r.Data(), Known: known, DryRun: r.Headers().Get(protocol.HeaderDryRun) == "true"})
+	dryRun := r.Headers().Get(protocol.HeaderDryRun) == "true"
+	if s.artifacts != nil && !dryRun {
+		release, err := s.artifacts.hold(ctx, r.Data())
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	ack, err := s.writer.Submit(ctx, ledger.Request{Export: r.Data(), Known: known, DryRun: dryRun})
 	if err != nil {
 		return nil, err
 	}
