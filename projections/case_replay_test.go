@@ -150,7 +150,9 @@ func TestLongAttempt(t *testing.T) {
 // third, does not do the first two again, and is not offered the fourth.
 func TestSkippedStep(t *testing.T) {
 	k := working()
-	unit := func(name string) events.Unit { return events.Unit{Name: name, Title: "do " + name, Success: name + " is done"} }
+	unit := func(name string) events.Unit {
+		return events.Unit{Name: name, Title: "do " + name, Success: name + " is done"}
+	}
 	k.Do("impl-a", &events.Plan{Summary: "four", Units: []events.Unit{unit("u1"), unit("u2"), unit("u3"), unit("u4")}})
 	for _, n := range []string{"1", "2"} {
 		k.Do("impl-a", projectionstest.IssueStep("s"+n, "u"+n))
