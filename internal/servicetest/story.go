@@ -77,6 +77,14 @@ func (s *Story) Do(task, actor string, p events.Payload) events.Event {
 	return e
 }
 
+// Sealed returns what an actor would say about a task, signed, and does not add
+// it.
+func (s *Story) Sealed(task, actor string, p events.Payload) (events.Event, error) {
+	e := s.Task(task).Draft(actor, p).Event
+	e.AuthType, e.SignKeyID = kind(actor).AuthType(), ""
+	return evidence.Seal(e, s.Key(actor))
+}
+
 // sign makes a drafted record a signed one and folds it.
 func (s *Story) sign(r events.Record) events.Event {
 	r.Event.AuthType, r.Event.SignKeyID = kind(r.Event.AuthID).AuthType(), ""
