@@ -68,7 +68,7 @@ func DecodeStrict(data []byte, v any) error {
 	}
 	again, err := Canonical(v)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrAmbiguous, err)
 	}
 	if !bytes.Equal(again, data) {
 		return fmt.Errorf("%w: not the RFC 8785 form of its value", ErrAmbiguous)
@@ -77,17 +77,52 @@ func DecodeStrict(data []byte, v any) error {
 }
 
 // Canonical returns the RFC 8785 form of v. The values of this package hold
-// no floating point numbers, so number spelling never matters.
+// no floating point numbers, so number spelling never matters. An integer that
+// the form would round, beyond 2^53, is ErrForm: two values must not have one
+// digest.
 func Canonical(v any) ([]byte, error) {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
+	var exact jsontext.Value
+	if longestNumber(b) >= 16 { // 2^53 has 16 digits
+		exact = bytes.Clone(b)
+	}
 	value := jsontext.Value(b)
 	if err := value.Canonicalize(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
+	if exact == nil {
+		return value, nil
+	}
+	if err := exact.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	if !bytes.Equal(exact, value) {
+		return nil, fmt.Errorf("%w: an integer is beyond what the RFC 8785 form can hold", ErrForm)
+	}
 	return value, nil
+}
+
+// longestNumber returns how many digits the longest number of a JSON text has.
+// What stands in a string right after a quote is none; other digits in strings
+// count, which costs time and nothing else.
+func longestNumber(b []byte) int {
+	longest, run, inNumber, before := 0, 0, false, byte(':')
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			run, before = 0, c
+			continue
+		}
+		if run == 0 {
+			inNumber = before == ':' || before == ',' || before == '[' || before == '-'
+		}
+		if run++; inNumber {
+			longest = max(longest, run)
+		}
+	}
+	return longest
 }
 
 // Payload decodes the data of e.
