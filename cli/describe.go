@@ -92,7 +92,7 @@ func describeEffect(p events.Payload) string {
 	case *events.Compensation:
 		return fmt.Sprintf("key %s by %s", shortKey(d.Key), d.By)
 	}
-	return ""
+	return describeWork(p)
 }
 
 // describeChecks counts outcomes.

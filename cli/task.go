@@ -76,6 +76,7 @@ func (w *textWriter) task(state protocol.TaskState) {
 	}
 	w.unpassed(t)
 	w.effects(t.Effects)
+	w.work(t)
 }
 
 // unpassed writes what did not pass in the newest receipt, until a result was
@@ -100,6 +101,17 @@ func (w *textWriter) unpassed(t *projections.Task) {
 func (w *textWriter) troubles(t *projections.Task) {
 	if t.Blocked != nil {
 		w.line("  BLOCKED   at position %d: %s", t.Blocked.Position, t.Blocked.Reason)
+	}
+	if p := t.Pause; p != nil {
+		w.line("  paused    by %s since %s: %s", p.Actor, when(p.Admitted), p.Reason)
+	}
+	if v := t.Violated(); v != nil {
+		w.line("  outside   the result's tree is outside the boundary: %s, by %s", counted(len(v.Data.Paths), "path"), v.Actor)
+	}
+	for _, x := range t.Suspects {
+		if !x.Settled {
+			w.line("  suspect   %s at position %d was signed with a key that position %d calls compromised", x.Event, x.Position, x.By)
+		}
 	}
 	if t.Escalation != nil && t.State == projections.Escalated {
 		w.line("  escalated %s", t.Escalation.Reason)
