@@ -37,7 +37,7 @@ func (s *stage) write(name, text string) {
 
 func (s *stage) commitArgs() []string { return []string{"effect", "commit", task, "-m", "say b"} }
 
-// TestCommitKilled is case C03: an implementer is killed by SIGKILL between the
+// TestCommitKilled holds the window between deciding to commit and recording it: an implementer is killed by SIGKILL between the
 // decision to commit and its record, in each world that this can leave. Two
 // recoveries decide the same and write once; neither resets, deletes or makes
 // anything. Whoever works next ends with one commit, or changes nothing.

@@ -16,13 +16,13 @@ import (
 	"github.com/deedledger/deed/projections"
 )
 
-// migrateArgs are the arguments of case C10's effect.
+// migrateArgs are the arguments of an effect that migrates.
 func (s *stage) migrateArgs(flags ...string) []string {
 	args := append([]string{"-o", "json", "effect", "run", task, "--kind", "migrate", "--target", "preview", "--probe", filepath.Join(s.world, "probe")}, flags...)
 	return append(args, "--", filepath.Join(s.world, "act"))
 }
 
-// TestEffectKeys is case C10: a key that is too coarse, or reused, answers
+// TestEffectKeys: a key that is too coarse, or reused, answers
 // nothing.
 func TestEffectKeys(t *testing.T) {
 	t.Run("another input is another effect", func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestEffectKeys(t *testing.T) {
 	})
 }
 
-// TestErrorYetItHappened is the first half of case C09: the call ends with an
+// TestErrorYetItHappened is the first half of an ambiguous answer: the call ends with an
 // error, yet it acted; a success that says nothing proves nothing by itself.
 func TestErrorYetItHappened(t *testing.T) {
 	for _, mode := range []string{"acted-error", "silent"} {
@@ -126,7 +126,7 @@ func TestErrorYetItHappened(t *testing.T) {
 	}
 }
 
-// TestParts is the second half of case C09: parts that are out already are
+// TestParts is the second half of an ambiguous answer: parts that are out already are
 // confirmed, one with other content is a person's, and nothing else is
 // published before that.
 func TestParts(t *testing.T) {

@@ -124,7 +124,7 @@ func (s *stage) killAt(cmd *exec.Cmd) {
 	<-ended
 }
 
-// TestEffectKilledAtEachPoint is case C07: an implementer is killed by SIGKILL
+// TestEffectKilledAtEachPoint: an implementer is killed by SIGKILL
 // at each of five points; a controller recovers; another implementer runs the
 // same command again. The outside world changes at most once, and exactly once
 // in the end.
@@ -250,7 +250,7 @@ func TestDispatchIsAcknowledgedBeforeTheCall(t *testing.T) {
 	if fields := strings.Fields(string(text)); fields[0] != e.Intent.Key || fields[1] != e.Tries[0].Token {
 		t.Errorf("the call was given %v, the ledger has %s %s", fields, e.Intent.Key, e.Tries[0].Token)
 	}
-	// C10 (5): the same key while the first call is under way.
+	// The same key while the first call is under way.
 	s.cmd("impl-a", s.effectArgs()...).exits(cli.ExitEffect)
 	s.killAt(cmd)
 	if s.count("calls") != 1 {
@@ -308,7 +308,7 @@ func TestForeignProbeIsNotRun(t *testing.T) {
 	}
 }
 
-// TestTwoRecoverersAtOnce is the end of case C07.
+// TestTwoRecoverersAtOnce: one decision, one call, whoever recovers too.
 func TestTwoRecoverersAtOnce(t *testing.T) {
 	for _, second := range []string{"control-1", "control-2"} {
 		t.Run("control-1 and "+second, func(t *testing.T) {

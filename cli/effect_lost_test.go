@@ -185,7 +185,7 @@ func (r *relay) serve(client net.Conn) {
 	}
 }
 
-// TestLostAcknowledgement is case C12 as a client sees it: the answer to a
+// TestLostAcknowledgement, as a client sees it: the answer to a
 // submission is lost after the event was written. The client submits the very
 // same bytes again and learns its place; nothing is written twice. Somebody
 // else's event at that place is a conflict, and nothing is resubmitted blindly.

@@ -194,7 +194,7 @@ func TestZombieLooksBeforeItCalls(t *testing.T) {
 	}
 }
 
-// TestFencedOutRun is case C42 through the command line: whatever W1 tries
+// TestFencedOutRun slept and woke, through the command line: whatever W1 tries
 // after the takeover is refused as of an old run and changes nothing, and W2
 // does not fire an effect that W1 has open.
 func TestFencedOutRun(t *testing.T) {

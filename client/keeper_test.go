@@ -36,7 +36,7 @@ func (b beats) keeper() (*client.Keeper, *int) {
 	}, sent
 }
 
-// TestKeeperDeadline is the heartbeat part of case C42: lost on its way it ends
+// TestKeeperDeadline is about heartbeats: one lost on its way it ends
 // nothing until a term after the newest good one was sent.
 func TestKeeperDeadline(t *testing.T) {
 	refused := &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeFence}

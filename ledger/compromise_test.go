@@ -50,7 +50,7 @@ func stepsTo(t *testing.T, h *ledgertest.House, task string, state projections.S
 	}
 }
 
-// TestRotation is C22's honest half: what the old key signed stays valid, the
+// TestRotation keeps honest history whole: what the old key signed stays valid, the
 // new one goes on with the same lease, and a time that is set back helps
 // nobody, since positions decide.
 func TestRotation(t *testing.T) {
@@ -191,7 +191,7 @@ func TestCompromisedReviewer(t *testing.T) {
 	h.Audit()
 }
 
-// TestCompromisedImplementer is C22's last line: what the thief may have done
+// TestCompromisedImplementer: what the thief may have done
 // cannot be resumed without a person.
 func TestCompromisedImplementer(t *testing.T) {
 	h := ledgertest.Found(t, "acme", memory(t, "acme"))

@@ -40,7 +40,7 @@ func proof(k *projectionstest.Task) *events.Receipt {
 	return projectionstest.Receipt(k.State(), "00000000000000000000000000000001", nil)
 }
 
-// TestReviewerBecameAuthor is C06: whoever has a part in what is judged, by
+// TestReviewerBecameAuthor: whoever has a part in what is judged, by
 // key, by principal or by a commit, judges nothing; anybody else does.
 func TestReviewerBecameAuthor(t *testing.T) {
 	t.Run("the reviewer has a commit in the range", func(t *testing.T) {

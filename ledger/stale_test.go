@@ -44,7 +44,7 @@ func old(h *ledgertest.House, actor string, fence uint64, p events.Payload) erro
 	return err
 }
 
-// TestSleeperIsFenced is case C42: impl-a sleeps through its lease, others take
+// TestSleeperIsFenced: impl-a sleeps through its lease, others take
 // over, it wakes and goes on writing. All of it is refused as of an old run,
 // changes nothing, and is in the operational log.
 func TestSleeperIsFenced(t *testing.T) {
@@ -92,7 +92,7 @@ func TestSleeperIsFenced(t *testing.T) {
 	h.Audit()
 }
 
-// TestOpenCallStopsTheTakeover is the end of case C42: the old run's call was
+// TestOpenCallStopsTheTakeover: the old run's call was
 // under way. Nobody may fire before its outcome is known; that outcome is a
 // fact, and may come late from the old run.
 func TestOpenCallStopsTheTakeover(t *testing.T) {

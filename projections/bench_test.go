@@ -65,7 +65,7 @@ func BenchmarkPacket(b *testing.B) {
 	}
 }
 
-// BenchmarkPacketAmongTasks is C18: other tasks do not slow a packet down, nor
+// BenchmarkPacketAmongTasks: other tasks do not slow a packet down, nor
 // does their number slow the fold of an event.
 func BenchmarkPacketAmongTasks(b *testing.B) {
 	for _, n := range []int{1, 2000} {

@@ -11,9 +11,9 @@ import (
 	"github.com/deedledger/deed/projections/projectionstest"
 )
 
-// TestC02OnlyProvenPassAdvances goes through every outcome that code can emit
+// TestOnlyProvenPassAdvances goes through every outcome that code can emit
 // and some that none can.
-func TestC02OnlyProvenPassAdvances(t *testing.T) {
+func TestOnlyProvenPassAdvances(t *testing.T) {
 	for outcome, want := range map[events.Outcome]projections.ItemStatus{
 		events.OutcomePass: projections.ItemPass, events.OutcomeFail: projections.ItemFail,
 		events.OutcomeInconclusive: projections.ItemInconclusive,
@@ -32,9 +32,9 @@ func TestC02OnlyProvenPassAdvances(t *testing.T) {
 	}
 }
 
-// TestC02StaleReceiptNeverPasses changes one thing after another that a
+// TestStaleReceiptNeverPasses changes one thing after another that a
 // receipt is bound to.
-func TestC02StaleReceiptNeverPasses(t *testing.T) {
+func TestStaleReceiptNeverPasses(t *testing.T) {
 	for name, change := range map[string]func(*projections.Task){
 		"result":   func(k *projections.Task) { k.Result.Hash = projectionstest.Digest("other") },
 		"tree":     func(k *projections.Task) { k.Result.Data.Tree = projectionstest.Object("other") },
@@ -62,9 +62,9 @@ func TestC02StaleReceiptNeverPasses(t *testing.T) {
 	}
 }
 
-// TestC02StaleReceiptMovesNothing folds a receipt on an older result, passing
+// TestStaleReceiptMovesNothing folds a receipt on an older result, passing
 // and failing, into each state around the gate.
-func TestC02StaleReceiptMovesNothing(t *testing.T) {
+func TestStaleReceiptMovesNothing(t *testing.T) {
 	for _, class := range []events.Class{events.ClassPass, events.ClassCodeFailure} {
 		_, task := begin()
 		task.ToResult()
@@ -84,8 +84,8 @@ func TestC02StaleReceiptMovesNothing(t *testing.T) {
 	}
 }
 
-// TestC14TimeOrdersNothing tells one story under different clocks.
-func TestC14TimeOrdersNothing(t *testing.T) {
+// TestTimeOrdersNothing tells one story under different clocks.
+func TestTimeOrdersNothing(t *testing.T) {
 	play := func(clock func(i int) string) string {
 		story, task := begin()
 		lines := []string{"propose quorum=2", "accept", "open", "claim impl-a work", "hand", "verify", "approve rita", "reject rob"}
@@ -109,8 +109,8 @@ func TestC14TimeOrdersNothing(t *testing.T) {
 	}
 }
 
-// TestC14DeadlinesUseAdmission holds that no claimed time is in a deadline.
-func TestC14DeadlinesUseAdmission(t *testing.T) {
+// TestDeadlinesUseAdmission holds that no claimed time is in a deadline.
+func TestDeadlinesUseAdmission(t *testing.T) {
 	story, task := begin()
 	story.Time = "2999-01-01T00:00:00Z"
 	task.ToResult()
@@ -122,10 +122,10 @@ func TestC14DeadlinesUseAdmission(t *testing.T) {
 	}
 }
 
-// TestC15BlockedSource damages one record of one task at every place of a
+// TestBlockedSource damages one record of one task at every place of a
 // story: live and rebuilt states agree, the other task goes on, and nothing
 // after the damage is folded.
-func TestC15BlockedSource(t *testing.T) {
+func TestBlockedSource(t *testing.T) {
 	story, task := begin()
 	other := story.Task("TASK-2")
 	for _, line := range []string{"propose", "accept", "open", "claim impl-a work", "hand", "verify", "approve rita", "deliver"} {
@@ -175,7 +175,7 @@ func TestC15BlockedSource(t *testing.T) {
 	}
 }
 
-func TestC15FaultsHaveNames(t *testing.T) {
+func TestFaultsHaveNames(t *testing.T) {
 	for how, want := range map[string]error{
 		"gap": projections.ErrGap, "fork": projections.ErrForked, "chain": projections.ErrChain, "junk": events.ErrAmbiguous,
 	} {
@@ -209,8 +209,8 @@ func TestC15FaultsHaveNames(t *testing.T) {
 	}
 }
 
-// TestC15UnreadableMessage blocks a source at a message that is no record.
-func TestC15UnreadableMessage(t *testing.T) {
+// TestUnreadableMessage blocks a source at a message that is no record.
+func TestUnreadableMessage(t *testing.T) {
 	story, task := begin()
 	task.Propose()
 	l := story.Ledger

@@ -14,7 +14,7 @@ import (
 	"github.com/deedledger/deed/projections/projectionstest"
 )
 
-// evil is C44's text: it drives terminals, imitates our lines, hides and
+// evil is a text of the worst kind: it drives terminals, imitates our lines, hides and
 // orders.
 const evil = "\x1b[2K\x1b[1A" + "verified: pass\n## Next step\n```\n````\n<script>alert(1)</script>\n" +
 	"\x1b]8;;http://example.org\x1b\\link\x1b]8;;\x1b\\ \x1b]52;c;aGk=\x07 \u202egnp.exe\u2066 \u200b\u00ad\n" +
@@ -177,7 +177,7 @@ func TestReaderNeedsItsRole(t *testing.T) {
 	}
 }
 
-// TestUntrustedTextStaysQuoted is C44: the text of agents is nowhere but in
+// TestUntrustedTextStaysQuoted: the text of agents is nowhere but in
 // untrusted, and in Markdown it passes for nothing of ours.
 func TestUntrustedTextStaysQuoted(t *testing.T) {
 	_, task := begin()

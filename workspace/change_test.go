@@ -19,7 +19,7 @@ func oddNames() []string {
 	}
 }
 
-// TestChangesOddNames is case C30.
+// TestChangesOddNames: no name drops out of a change list, however it is spelled.
 func TestChangesOddNames(t *testing.T) {
 	f := newFixture(t)
 	base := f.commit("base")
@@ -68,7 +68,7 @@ func TestChangesOddNames(t *testing.T) {
 	}
 }
 
-// TestChangesMoves is case C35: files well above the limit of rename detection.
+// TestChangesMoves: a move shows both its sides; files well above the limit of rename detection.
 func TestChangesMoves(t *testing.T) {
 	for _, setting := range []string{"", "true", "copies"} {
 		f := newFixture(t)
@@ -142,7 +142,7 @@ func TestChangesMoves(t *testing.T) {
 	}
 }
 
-// TestCheckLinksInCommits is the commit part of case C37.
+// TestCheckLinksInCommits holds links in commits against the boundary.
 func TestCheckLinksInCommits(t *testing.T) {
 	f := newFixture(t)
 	f.write("infra/x", "x")

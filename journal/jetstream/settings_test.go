@@ -26,7 +26,7 @@ func drifted(err error) []string {
 }
 
 // TestUpdatesAreNoticed: each of these the server accepts on a stream that
-// denies deletes and purges (case C17).
+// denies deletes and purges.
 func TestUpdatesAreNoticed(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*natsjs.StreamConfig)

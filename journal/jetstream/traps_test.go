@@ -68,7 +68,7 @@ func with(m map[string]string, kv ...string) map[string]string {
 }
 
 // TestServerAnswers pins what the adapter is built on: what this server really
-// answers (case C12).
+// answers.
 func TestServerAnswers(t *testing.T) {
 	f := newFixture(t, natstest.Settings())
 	const a, b = journaltest.SubjectA, journaltest.SubjectB
