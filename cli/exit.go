@@ -88,6 +88,7 @@ var sentinels = []struct {
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "NATS does not answer: is it running, and does this account have JetStream?"}},
 	{journal.ErrExists, outcome{ExitState, "a stream of that name is there: choose another name, or serve it with copies of its ledger.json and service.key"}},
 	{server.ErrRemote, outcome{ExitState, "start and stop it on the machine that holds its folder"}},
+	{client.ErrArtifact, outcome{ExitIntegrity, "put the bytes again from a copy: deed artifact put FILE"}},
 	{client.ErrJoinToken, outcome{ExitUsage, "take the whole line that deed actor invite printed"}},
 	{server.ErrNotRunning, outcome{ExitUnavailable, "start one with: deed up"}},
 	{embedded.ErrInUse, outcome{ExitUnavailable, "a service runs on this folder already: deed status"}},

@@ -76,7 +76,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
-		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newBoundaryCommand,
+		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newArtifactCommand, newBoundaryCommand,
 	}
 }
 

@@ -74,6 +74,7 @@ func raced() bool {
 //	jsonout                  every line of stdout is one deed.cli/v1 object
 //	enroll NAME KIND ROLES PRINCIPAL [GIT]…   invite an actor and claim the name
 //	gitrepo FOLDER           make a repository of a folder
+//	losebytes FOLDER         lose a part of every artifact of a ledger folder
 //
 // Each script has its own DEED_HOME, and git sees no configuration but its own. $ESC
 // is text that would turn a terminal red and its letters around.
@@ -97,7 +98,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "plainout": plainOut, "killservice": killService, "jsonout": jsonOut,
-			"enroll": enroll, "gitrepo": gitRepo,
+			"enroll": enroll, "gitrepo": gitRepo, "losebytes": loseBytes,
 		},
 	})
 }

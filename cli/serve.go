@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -19,6 +20,7 @@ func newServeCommand(e *Env, f *flags) *cobra.Command {
 	var listen string
 	var verbose bool
 	var n natsFlags
+	var artifacts int64
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the ledger's service in the foreground", Args: cobra.NoArgs,
 		Long: `Run the service of a ledger until SIGINT or SIGTERM. It verifies the whole history
@@ -29,10 +31,17 @@ With --nats the ledger is kept on an operator's NATS, where deed ledger create -
 made it; that folder remembers how. Two instances may serve one ledger, each with a
 folder of its own that holds copies of ledger.json and service.key: one writes, the
 other hands on to it and takes over when it ends. See deploy/README.md.`,
-		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error { return s.serve(ctx, listen, verbose, &n) }),
+		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error {
+			if artifacts < 1 {
+				return fmt.Errorf("%w: --artifact-limit %d, want at least 1", errUsage, artifacts)
+			}
+			o := server.Options{Listen: listen, ArtifactLimit: artifacts}
+			return s.serve(ctx, o, verbose, &n)
+		}),
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "log what the embedded server does, too")
 	cmd.Flags().StringVar(&listen, "listen", listenDefault, "loopback address; port 0 takes a free one")
+	cmd.Flags().Int64Var(&artifacts, "artifact-limit", server.ArtifactLimitDefault, "largest artifact, in bytes")
 	n.register(cmd, "the service")
 	cmd.Flags().DurationVar(&n.term, "lease-term", server.TermDefault, "with --nats: how long the instance that writes may be silent before another one takes over")
 	cmd.Flags().IntVar(&n.replicas, "replicas", 0, "copies of the stream: 1, 3 or 5; default 3 on a cluster, else 1")
@@ -50,7 +59,8 @@ type served struct {
 	Started bool `json:"started"`
 }
 
-func (s *session) serve(ctx context.Context, listen string, verbose bool, n *natsFlags) error {
+// serve runs a service that listens, and takes artifacts, as told.
+func (s *session) serve(ctx context.Context, told server.Options, verbose bool, n *natsFlags) error {
 	if err := n.check(); err != nil {
 		return err
 	}
@@ -64,7 +74,7 @@ func (s *session) serve(ctx context.Context, listen string, verbose bool, n *nat
 	}
 	log := slog.New(tint.NewHandler(s.env.Stderr, &tint.Options{Level: level, TimeFormat: time.RFC3339, NoColor: !s.env.Terminal}))
 	o := s.serviceOptions(f.Dir)
-	o.Listen, o.Log, o.External = listen, log, n.external(s)
+	o.Listen, o.ArtifactLimit, o.Log, o.External = told.Listen, told.ArtifactLimit, log, n.external(s)
 	local, err := server.Run(ctx, o)
 	if err != nil {
 		return err
