@@ -60,6 +60,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return fmt.Errorf("%w: it could not be renewed for its whole term", ErrLeaseLost)
 		case <-pause.C:
 			deadline.Stop()
+			if k.left() <= 0 { // both came at once
+				return fmt.Errorf("%w: it could not be renewed for its whole term", ErrLeaseLost)
+			}
 		}
 		if err := k.again(ctx); err != nil || ctx.Err() != nil {
 			return err

@@ -46,7 +46,7 @@ func TestKeeperDeadline(t *testing.T) {
 		sent    int
 	}{
 		"never again":             {beats{nil, errNetwork}, time.Minute, 3},
-		"lost once, then never":   {beats{nil, errNetwork, nil, errNetwork}, 41*time.Second + time.Minute, 6},
+		"lost once, then never":   {beats{nil, errNetwork, nil, errNetwork}, 41*time.Second + time.Minute, 5},
 		"refused at once":         {beats{nil, refused}, 22 * time.Second, 2},
 		"lost once, then refused": {beats{nil, errNetwork, refused}, 42 * time.Second, 3},
 		"overtaken, then refused": {beats{nil, &ledger.Refusal{Class: ledger.Conflict, Code: ledger.CodeHead}, refused}, 42 * time.Second, 3},

@@ -4,8 +4,11 @@ import (
 	"testing"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/evidence"
+	"github.com/deedledger/deed/journal"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/ledger/ledgertest"
+	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/projections/projectionstest"
 )
 
@@ -46,4 +49,47 @@ func TestAttemptIDsAreUsedOnce(t *testing.T) {
 	if r := ledger.AsRefusal(err); r == nil || r.Class != ledger.Refused {
 		t.Errorf("attempt %s was opened again: %v", taken, err)
 	}
+}
+
+// TestRetiredKeyInTheJournal: somebody with access to the store and to a key
+// that was rotated away writes an event with a time before the rotation. Its
+// place gives it away, to an audit and to a service that starts, and both stop
+// at the same event.
+func TestRetiredKeyInTheJournal(t *testing.T) {
+	j := memory(t, "acme")
+	h := ledgertest.Found(t, "acme", j)
+	stepsTo(t, h, "TASK-1", projections.Executing)
+	retired := ledgertest.Key(ledgertest.ImplA)
+	e := h.Draft(stateOf(h), "TASK-1", ledgertest.ImplA, finding("before the rotation"))
+	e.Fence = stateOf(h).Task("TASK-1").Lease.Fence
+	h.Do("", ledgertest.ImplA, ledgertest.Rotation(ledgertest.ImplA))
+	before := h.Last()
+	e.Time, e.SignKeyID = "2026-11-30T00:00:00Z", string(retired.ID())
+	sealed, err := evidence.Seal(e, retired)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := evidence.NewMessage(sealed, stateOf(h).Admitted+1)
+	if _, err := j.Append(t.Context(), m, journal.Expect{Last: before, SubjectLast: lastOf(h, m.Subject)}); err != nil {
+		t.Fatal(err)
+	}
+	_, audit, err := ledger.Verify(t.Context(), j, "acme", h.Heads(), 0)
+	if err != nil || audit.Fault == nil || audit.Fault.Position != before+1 || audit.Fault.EventID != e.ID || audit.Events != uint64(before) {
+		t.Errorf("audit: %+v, %v; want a fault at %d", audit.Fault, err, before+1)
+	}
+	if _, audit, err = ledger.Verify(t.Context(), j, "acme", h.Heads(), before); err != nil || audit.Fault != nil {
+		t.Errorf("history before it: %+v, %v", audit.Fault, err)
+	}
+	_, err = ledger.Open(t.Context(), h.Config(j.Reopen()))
+	wantRefusal(t, err, ledger.Corrupt, ledger.CodeDamage)
+}
+
+// lastOf returns the position of the newest message on a subject.
+func lastOf(h *ledgertest.House, subject string) (last events.Position) {
+	for _, r := range h.Records() {
+		if r.Subject == subject {
+			last = r.Position
+		}
+	}
+	return last
 }
