@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,41 @@ func TestRemindersWait(t *testing.T) {
 		wantReminders(t, h, "TASK-1", 1)
 		wantReminders(t, h, "TASK-2", 1)
 		sameAfter(t, h)
+	})
+}
+
+// TestRemindersOnce: of two instances only the one that leads says that a
+// deadline has passed, and the one that takes over does not say it again.
+func TestRemindersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := proposing(t)
+		h.Writer.Close()
+		var first, second atomic.Bool
+		first.Store(true)
+		a, b := shared(t, h, &first), shared(t, h, &second)
+		lead(t, a)
+		said := func(want int) {
+			t.Helper()
+			n := 0
+			for _, r := range h.Records() {
+				if r.Header["ce-type"][0] == string(events.FindingRecorded) {
+					n++
+				}
+			}
+			if n != want {
+				t.Fatalf("%d reminders, want %d", n, want)
+			}
+		}
+		later(h, 73*time.Hour)
+		said(1)
+		first.Store(false)
+		second.Store(true)
+		lead(t, b)
+		later(h, 2*time.Minute)
+		said(1)
+		later(h, 72*time.Hour)
+		said(2)
+		h.Audit()
 	})
 }
 
