@@ -1,12 +1,12 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go"
+	"github.com/go-json-experiment/json"
 
 	"github.com/deedledger/deed/events"
 )
