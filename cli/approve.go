@@ -8,6 +8,7 @@ import (
 	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
@@ -94,6 +95,8 @@ type reviewed struct {
 	Head    string `json:"head"`
 	Tree    string `json:"tree"`
 	Packet  string `json:"packet"`
+	// State is the task's, read back afterwards; None with --dry-run.
+	State projections.State `json:"state,omitzero"`
 	// Assurance is same-principal-degraded in a solo ledger where it is.
 	Assurance string `json:"assurance,omitzero"`
 	// Unmapped counts the identities in the range that belong to no actor.
@@ -135,9 +138,19 @@ func (s *session) review(ctx context.Context, args []string, v verdict) error {
 	if err != nil {
 		return err
 	}
+	if !s.flags.dryRun {
+		after, err := s.task(ctx, task)
+		if err != nil {
+			return err
+		}
+		if err := tookEffect(after.Task, done.Ack, v.word); err != nil {
+			return err
+		}
+		done.State = after.Task.State
+	}
 	past := map[string]string{"approve": "approved", "reject": "rejected"}[v.word]
 	return s.result("approval", done, func(w *textWriter) {
-		w.acked(done.Ack, "%s %s: head %s, tree %s, packet %s", past, task, done.Head, done.Tree, done.Packet)
+		w.acked(done.Ack, "%s %s: head %s, tree %s, packet %s; now %s", past, task, done.Head, done.Tree, done.Packet, done.State)
 		if done.Assurance != "" {
 			w.line("  assurance %s: one principal did the work and judged it", done.Assurance)
 		}
