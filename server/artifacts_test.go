@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
@@ -29,6 +30,7 @@ import (
 type shelf struct {
 	wire
 	*servicetest.Ledger
+	local  *server.Local // nil for one in another process
 	client *client.Client
 	told   int // events of the story that the service has
 }
@@ -49,7 +51,7 @@ func newShelf(t *testing.T) *shelf {
 			t.Errorf("close: %v", err)
 		}
 	})
-	s := &shelf{wire: newWire(t, l, local.URL()), Ledger: l, client: servicetest.Dial(t, l.Config(t, local.URL(), ""))}
+	s := &shelf{wire: newWire(t, l, local.URL()), Ledger: l, local: local, client: servicetest.Dial(t, l.Config(t, local.URL(), ""))}
 	for _, actor := range []string{"audrey", "ci", "impl-a", "impl-b", "olga", "rita"} {
 		l.Story.Enroll(actor)
 	}
@@ -481,6 +483,38 @@ func TestArtifactsOutside(t *testing.T) {
 	}
 	if size, err := store.Stat(servicetest.Within(t), events.Sum(data).String()); err != nil || size != int64(len(data)) {
 		t.Errorf("in the bucket: %d, %v", size, err)
+	}
+}
+
+// TestArtifactSweep: what was uploaded and is named by no event goes, what any
+// task names stays.
+func TestArtifactSweep(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	recorded, loose := []byte("recorded"), []byte("loose")
+	s.record(t, "TASK-2", "impl-a", "internal", recorded)
+	if err := s.put(t, "impl-a", loose); err != nil {
+		t.Fatal(err)
+	}
+	dying := s.begin(t, "impl-a", []byte("dying"))
+	if err := s.chunk(t, dying, 0, []byte("dy")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.local.SweepArtifacts(servicetest.Within(t), time.Now().Add(-time.Hour)); n != 0 || err != nil {
+		t.Errorf("sweep of what is young: %d, %v", n, err)
+	}
+	if n, err := s.local.SweepArtifacts(servicetest.Within(t), time.Now().Add(time.Hour)); n != 2 || err != nil {
+		t.Errorf("sweep: %d, %v, want an artifact and the remains of an upload", n, err)
+	}
+	wantRefusal(t, "the loose one is recorded", s.submitArtifact(t, loose, int64(len(loose))), ledger.Refused, ledger.CodeNotFound)
+	if err := s.read(t, "impl-a", recorded, false); err != nil {
+		t.Error(err)
+	}
+	if err := s.put(t, "impl-a", loose); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.submitArtifact(t, loose, int64(len(loose))); err != nil {
+		t.Errorf("uploaded again: %v", err)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *Cast) Draft(l *projections.Ledger, task, actor string, p events.Payload
 	}
 	e := events.Event{
 		ID: c.NewID(), Source: events.Source{Ledger: c.Ledger, Task: task}, Type: p.Type(), Time: events.FormatTime(c.Now()),
-		AuthType: KindOf(actor).AuthType(), AuthID: actor, SignKeyID: string(c.key(actor).ID()), Data: data,
+		AuthType: KindOf(actor).AuthType(), AuthID: actor, SignKeyID: string(c.Key(actor).ID()), Data: data,
 	}
 	if task == "" {
 		e.Sequence, e.PrevHash = l.Registry.Sequence+1, hash(l.Registry.Head)
@@ -115,12 +115,12 @@ func (c *Cast) Draft(l *projections.Ledger, task, actor string, p events.Payload
 // Sign is Draft, signed by the actor; a rotation is signed by both keys.
 func (c *Cast) Sign(l *projections.Ledger, task, actor string, p events.Payload) events.Event {
 	if _, ok := p.(*events.KeyRotation); ok {
-		return seal(c.Draft(l, task, actor, p), c.key(actor), Key(NextKey(actor)))
+		return seal(c.Draft(l, task, actor, p), c.Key(actor), Key(NextKey(actor)))
 	}
-	return seal(c.Draft(l, task, actor, p), c.key(actor))
+	return seal(c.Draft(l, task, actor, p), c.Key(actor))
 }
 
-func (c *Cast) key(actor string) signer.Key {
+func (c *Cast) Key(actor string) signer.Key {
 	if key, ok := c.keys.Load(actor); ok {
 		return key.(signer.Key)
 	}
