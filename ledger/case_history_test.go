@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/deedledger/deed/events"
@@ -92,4 +93,37 @@ func lastOf(h *ledgertest.House, subject string) (last events.Position) {
 		}
 	}
 	return last
+}
+
+// TestOddTextIsStoredAsSigned signs, stores, fetches and verifies text that
+// encoders like to change. White space that means nothing is a change, too.
+func TestOddTextIsStoredAsSigned(t *testing.T) {
+	j := memory(t, "acme")
+	h := ledgertest.Found(t, "acme", j)
+	h.Do("TASK-1", ledgertest.Founder, projectionstest.Contract(1))
+	for _, text := range []string{
+		"go test ./... && echo <ok>", "9007199254740993", "-0 1e21 1.0", "line\u2028and\u2029paragraph", "\U0001f600 \ue000 \ufb33",
+		"NFC \u00e9 NFD e\u0301", "{}", `{"outcome":"fail","outcome":"pass"}`, "\x1b[2K\x7f\u0085\u202e", `\u0041 \/ \\`,
+	} {
+		ack := h.Do("TASK-1", ledgertest.Auditor, finding(text))
+		r, err := j.Read(t.Context(), ack.Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := events.DecodeData(events.FindingRecorded, r.Data)
+		if f, ok := p.(*events.Finding); err != nil || !ok || f.Text != text {
+			t.Errorf("%q came back as %+v, %v", text, p, err)
+		}
+	}
+	h.Audit()
+	records := h.Records()
+	for i := len(records) - 10; i < len(records); i++ {
+		bad := slices.Clone(records)
+		bad[i] = copyOf(bad[i])
+		bad[i].Data = append([]byte("{ "), bad[i].Data[1:]...)
+		_, audit, err := ledger.Verify(t.Context(), shelf{j.Stream(), bad}, "acme", nil, 0)
+		if err != nil || audit.Fault == nil || audit.Fault.Position != records[i].Position {
+			t.Errorf("a space in the data at %d: %+v, %v", records[i].Position, audit.Fault, err)
+		}
+	}
 }
