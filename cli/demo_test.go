@@ -188,7 +188,7 @@ func TestDemoNoticesABrokenPromise(t *testing.T) {
 	must(t, errors.Join(err, file.Close()))
 	err = cmd.Wait()
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != cli.ExitFatal || !strings.Contains(stderr.String(), "changed 2 times") {
+	if !ok || exit.ExitCode() != cli.ExitFatal || !strings.Contains(stderr.String(), "a promise is broken") {
 		t.Errorf("%v\n%s%s", err, stdout, stderr)
 	}
 }
