@@ -15,6 +15,14 @@ type move struct {
 	Event   string   `json:"event"` // the row's name
 	Command string   `json:"command"`
 	As      []string `json:"as"` // roles, or the only actors that may
+	// Note says what stands in the way for now.
+	Note string `json:"note,omitzero"`
+
+	effect *projections.Effect // that it is about
+}
+
+func newMove(event, command string, as []string) move {
+	return move{Event: event, Command: command, As: as}
 }
 
 // String returns the command line, with its signer.
@@ -41,6 +49,7 @@ var moveTable = [...]struct{ row, command string }{
 	{"lease.claimed release", "deed lease claim TASK --purpose release"},
 	{"lease.claimed recover", "deed recover TASK"},
 	{"recovery.decided", "deed recover TASK"},
+	{"task.unpaused", "deed unpause TASK --reason TEXT"},
 	{"escalation.resolved", "deed escalation resolve TASK --action resume|reverify|repair|new-attempt|cancel --reason TEXT"},
 }
 
@@ -54,12 +63,12 @@ func movesOf(state protocol.TaskState) []move {
 	for _, m := range moveTable {
 		legal := slices.ContainsFunc(state.Next, func(n ledger.NextEvent) bool { return n.Event == m.row })
 		if legal && leadsOn(m.row, state) {
-			list = append(list, move{m.row, strings.ReplaceAll(m.command, "TASK", t.ID), signers(m.row, state)})
+			list = append(list, newMove(m.row, strings.ReplaceAll(m.command, "TASK", t.ID), signers(m.row, state)))
 		}
 	}
 	for _, f := range t.Findings {
 		if f.Open && f.Data.Severity == "fatal" {
-			list = append(list, move{"finding.acknowledged", "deed finding acknowledge " + t.ID + " --finding " + f.EventID + " --reason TEXT", signers("finding.acknowledged", state)})
+			list = append(list, newMove("finding.acknowledged", "deed finding acknowledge "+t.ID+" --finding "+f.EventID+" --reason TEXT", signers("finding.acknowledged", state)))
 		}
 	}
 	return append(list, effectMoves(state)...)
@@ -91,16 +100,18 @@ func effectMoves(state protocol.TaskState) []move {
 		switch {
 		case e.Ambiguous():
 			if probes(e) {
-				list = append(list, move{"effect.confirmed", "deed effect probe " + name + " --record", []string{"controller", "operator"}})
+				list = append(list, newMove("effect.confirmed", "deed effect probe "+name+" --record", []string{"controller", "operator"}))
 			}
-			list = append(list, move{"effect.confirmed", "deed effect settle " + name + " --outcome confirmed|failed --evidence TEXT [--external-id ID]", []string{"owner"}})
+			list = append(list, newMove("effect.confirmed", "deed effect settle "+name+" --outcome confirmed|failed --evidence TEXT [--external-id ID]", []string{"owner"}))
 		case e.Open():
 			if l := t.Lease; l != nil && e.Intent.Compensates == "" {
-				list = append(list, move{"effect.compensated", "deed effect compensate " + name + " -- COMMAND", []string{l.Actor}})
+				list = append(list, newMove("effect.compensated", "deed effect compensate "+name+" -- COMMAND", []string{l.Actor}))
 			}
-			list = append(list, move{"effect.compensated", "deed effect settle " + name + " --part PART --outcome compensated --external-id ID --evidence TEXT", []string{"owner"}})
+			list = append(list, newMove("effect.compensated", "deed effect settle "+name+" --part PART --outcome compensated --external-id ID --evidence TEXT", []string{"owner"}))
 		case needsApproval(t, e) && e.Status() == projections.StatusIntended:
-			list = append(list, move{"effect.approved", "deed effect approve " + name, signers("effect.approved", state)})
+			m := newMove("effect.approved", "deed effect approve "+name, signers("effect.approved", state))
+			m.effect = e
+			list = append(list, m)
 		}
 	}
 	return list

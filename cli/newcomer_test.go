@@ -104,7 +104,7 @@ func TestMovesParse(t *testing.T) {
 			t.Errorf("there is no row %q", m.row)
 		}
 		mustParse(t, m.command)
-		mustParse(t, move{m.row, m.command, []string{"a", "b"}}.String())
+		mustParse(t, newMove(m.row, m.command, []string{"a", "b"}).String())
 	}
 }
 

@@ -134,11 +134,19 @@ type taskView struct {
 	Task  string       `json:"task"`
 	State string       `json:"state"`
 	Bans  []taskBanned `json:"bans"`
+	// Pinned says that the open attempt pinned the policy in force, or that
+	// there is neither.
+	Pinned bool `json:"pinned"`
+	// Suspects are events of the task whose key is compromised, and about which
+	// nobody has decided yet.
+	Suspects []projections.Suspect `json:"suspects"`
 }
 
 type taskBanned struct {
 	Row  string      `json:"row"`
 	Kind events.Kind `json:"kind"`
+	// Actor is set where it is forbidden to this actor and not to its kind.
+	Actor string `json:"actor,omitzero"`
 	ledger.Ban
 }
 
@@ -184,7 +192,7 @@ func (s *session) explainPolicy(ctx context.Context, role events.Role, kind even
 			return err
 		}
 		state, position = t.Task.State.String(), min(position, t.Position)
-		x.Task = &taskView{Task: o.task, State: state, Bans: s.bansOn(g, t.Task, role, kind)}
+		x.Task = s.viewOf(g, t, role, kind)
 	}
 	if state != "" && !slices.ContainsFunc(projections.States(), func(k projections.State) bool { return k.String() == state }) {
 		return fmt.Errorf("%w: --state %q is no state", errUsage, state)
@@ -240,8 +248,20 @@ func explainRows(role events.Role, kind events.Type, state string) []rowView {
 	return rows
 }
 
+// viewOf is what the policy in force and suspicion say of a task as it is now.
+func (s *session) viewOf(g *projections.Registry, state protocol.TaskState, role events.Role, kind events.Type) *taskView {
+	j := judge{state: state, g: g}
+	v := &taskView{Task: state.Task.ID, State: state.Task.State.String(), Bans: s.bansOn(g, state.Task, role, kind), Pinned: !j.repinned(), Suspects: []projections.Suspect{}}
+	for _, x := range state.Task.Suspects {
+		if !x.Settled {
+			v.Suspects = append(v.Suspects, x)
+		}
+	}
+	return v
+}
+
 // bansOn asks the policy in force about a task as it is now, for an author of
-// each kind.
+// each kind, and for the actors that have the role.
 func (s *session) bansOn(g *projections.Registry, t *projections.Task, role events.Role, kind events.Type) []taskBanned {
 	policy := ledger.PolicyInForce(g)
 	q := ledger.AskAbout(&projections.Ledger{Registry: *g}, t, s.env.Now().UnixNano())
@@ -251,7 +271,17 @@ func (s *session) bansOn(g *projections.Registry, t *projections.Task, role even
 		q.Row = row.Row
 		for _, q.Kind = range []events.Kind{events.KindHuman, events.KindAgent, events.KindCI} {
 			for _, ban := range policy.Bans(q) {
-				bans = append(bans, taskBanned{row.Row, q.Kind, ban})
+				bans = append(bans, taskBanned{row.Row, q.Kind, "", ban})
+			}
+		}
+		for _, a := range g.Actors {
+			q := q
+			q.Actor, q.Principal, q.Kind, q.Roles = a.Name, a.Principal, a.Kind, a.Roles
+			for _, ban := range policy.Bans(q) {
+				known := slices.ContainsFunc(bans, func(b taskBanned) bool { return b.Row == row.Row && b.Kind == a.Kind && b.Policy == ban.Policy })
+				if a.Has(role) && a.Signs() && !known {
+					bans = append(bans, taskBanned{row.Row, a.Kind, a.Name, ban})
+				}
 			}
 		}
 	}
@@ -278,7 +308,13 @@ func showExplanation(w *textWriter, x explanation) {
 		return
 	}
 	for _, b := range x.Task.Bans {
-		w.line("task %s in %s: %s by %s is forbidden by %s: %s", x.Task.Task, x.Task.State, b.Row, b.Kind, b.Policy, first(b.Reason, "gives no reason"))
+		w.line("task %s in %s: %s by %s is forbidden by %s: %s", x.Task.Task, x.Task.State, b.Row, first(b.Actor, string(b.Kind)), b.Policy, first(b.Reason, "gives no reason"))
+	}
+	if !x.Task.Pinned {
+		w.line("task %s pinned the policy before this one: nothing is approved or delivered before a recovery and a decision with --repin", x.Task.Task)
+	}
+	for _, v := range x.Task.Suspects {
+		w.line("task %s: %s at position %d counts as absent: position %d calls its key compromised", x.Task.Task, v.Event, v.Position, v.By)
 	}
 	if len(x.Task.Bans) == 0 {
 		w.line("task %s in %s: the policy forbids nothing of this now", x.Task.Task, x.Task.State)

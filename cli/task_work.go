@@ -239,6 +239,8 @@ func describeAuthority(p events.Payload) string {
 		return fmt.Sprintf("%s, %s since %d: %s", d.Actor, d.Key, d.Since, d.Reason)
 	case *events.Policy:
 		return d.Reason
+	case *events.Upgrade:
+		return fmt.Sprintf("rules %d: %s", d.Rules, d.Reason)
 	case *events.LedgerFreeze:
 		return d.Reason
 	case *events.LedgerThaw:

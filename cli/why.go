@@ -29,8 +29,11 @@ type whyData struct {
 	Repair      *projections.Repair     `json:"repair,omitempty"`
 	Stale       bool                    `json:"stale"`
 	Unproven    []projections.Item      `json:"unproven"` // items without a pass
-	// Moves are the commands that lead on.
-	Moves []move `json:"moves"`
+	// Moves are the commands that lead on, Barred those of them that everybody
+	// who could give them is forbidden; You are the caller's.
+	Moves  []move       `json:"moves"`
+	Barred []barredMove `json:"barred"`
+	You    *yourMoves   `json:"you,omitempty"`
 	// Next is all that is legal now, and by whom.
 	Next []ledger.NextEvent `json:"next"`
 }
@@ -39,6 +42,10 @@ type whyData struct {
 type whyOptions struct {
 	all bool
 	now int64 // unix ns
+	// registry is what moves are held against, nil for the table alone; you is
+	// an actor to answer to, "" for none.
+	registry *projections.Registry
+	you      string
 }
 
 // newWhyCommand builds "deed why".
@@ -47,7 +54,9 @@ func newWhyCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why [TASK]", Short: "Say why a task does not go on, and what may happen next", Args: cobra.MaximumNArgs(1),
 		Long: `Say where a task stands, which commands lead on and who may give them, whom it waits
-for, and what stops it. --all adds every event that is legal now, and by whom. What is
+for, and what stops it. A command that the policy in force forbids to everybody who could
+give it is named as such, with the policy. --as ACTOR says which of them that actor may
+give; no key is read. --all adds every event that is legal now, and by whom. What is
 listed can still be refused for what it says.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
@@ -58,11 +67,15 @@ listed can still be refused for what it says.`,
 			if err != nil {
 				return err
 			}
-			o := whyOptions{o.all, e.Now().UnixNano()}
+			o := whyOptions{all: o.all, now: e.Now().UnixNano(), you: s.claimedName()}
+			if o.registry, err = s.registry(ctx); err != nil {
+				return err
+			}
 			if r := state.Task.Reserved; r != nil && o.now >= r.Until {
 				state.Waiting.Actors = nil // the reservation is over; the log has no event of that
 			}
-			d := whyOf(state)
+			d, p := whyOf(state), prospectsOf(state, o)
+			d.Moves, d.Barred, d.You = p.open, p.barred, p.you
 			d.Overdue = state.Task.Overdue(o.now)
 			return s.answer(state.Position, "why", d, func(w *textWriter) { w.why(state, o) })
 		}),
@@ -76,7 +89,7 @@ func whyOf(state protocol.TaskState) whyData {
 	t := state.Task
 	d := whyData{
 		Task: t.ID, State: t.State, Since: t.Since, Position: state.Position, Waiting: state.Waiting, OpenEffects: append([]string{}, t.OpenEffects()...),
-		Findings: []projections.Finding{}, Blocked: t.Blocked, Repair: t.Repair, Stale: t.Stale(), Unproven: []projections.Item{}, Moves: movesOf(state), Next: state.Next,
+		Findings: []projections.Finding{}, Blocked: t.Blocked, Repair: t.Repair, Stale: t.Stale(), Unproven: []projections.Item{}, Moves: movesOf(state), Barred: []barredMove{}, Next: state.Next,
 	}
 	if t.State == projections.Escalated {
 		d.Escalation = t.Escalation
@@ -97,17 +110,15 @@ func whyOf(state protocol.TaskState) whyData {
 // why writes what moves a task and what stops it, for people: first the
 // commands that lead on.
 func (w *textWriter) why(state protocol.TaskState, o whyOptions) {
-	t, d := state.Task, whyOf(state)
+	t, d, p := state.Task, whyOf(state), prospectsOf(state, o)
 	w.line("task %s is %s since %s", t.ID, t.State, when(t.Since))
 	switch {
 	case t.State.Final():
 		w.line("it has ended: nothing is waited for")
-	case t.Blocked == nil && len(d.Moves) == 0:
+	case t.Blocked == nil && len(p.open) == 0:
 		w.line("nothing that leads on is legal now")
 	}
-	for _, m := range d.Moves {
-		w.line("next: %s", m.String())
-	}
+	w.prospects(p)
 	if waiting := waitsFor(d.Waiting); waiting != "" {
 		w.line("  waits for %s; answerable: %s; until %s%s", waiting, first(d.Waiting.Owner, "nobody yet"), when(d.Waiting.Deadline), overdue(t.Overdue(o.now)))
 	}
