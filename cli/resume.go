@@ -82,11 +82,11 @@ func (s *session) resume(ctx context.Context, task string, o resuming) error {
 	if err != nil {
 		return err
 	}
-	done := resumed{Task: task}
-	if err := mayStart(state, a); err != nil {
+	done, who := resumed{Task: task}, callers{a.actor.Name, o.controller}
+	if err := mayStart(state, who); err != nil {
 		return err
 	}
-	if needsRecovery(state.Task, a) {
+	if needsRecovery(state.Task, who) {
 		by, err := s.recoverer(state, a, o)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *session) resume(ctx context.Context, task string, o resuming) error {
 		if state, err = s.existing(ctx, task); err != nil {
 			return err
 		}
-		if err := mayStart(state, a); err != nil {
+		if err := mayStart(state, who); err != nil {
 			return fmt.Errorf("recovery decided %s: %w", r.Decision, err)
 		}
 	}
@@ -117,8 +117,18 @@ func (s *session) resume(ctx context.Context, task string, o resuming) error {
 	return s.showResume(ctx, a, done)
 }
 
+// callers are who acts in "deed resume": the actor that goes on, and the named
+// controller that recovers for it, "" for none.
+type callers struct{ actor, controller string }
+
+// holds reports whether a lease is theirs: a run that was cut off in the midst
+// of a recovery left the controller's.
+func (c callers) holds(l *projections.Lease) bool {
+	return l.Actor == c.actor || l.Purpose == events.PurposeRecover && l.Actor == c.controller
+}
+
 // mayStart refuses a task that nobody may go on with now, whoever asks.
-func mayStart(state protocol.TaskState, a author) error {
+func mayStart(state protocol.TaskState, who callers) error {
 	t := state.Task
 	finding := t.FatalFinding()
 	switch {
@@ -134,12 +144,12 @@ func mayStart(state protocol.TaskState, a author) error {
 	case t.State == projections.Escalated:
 		err := fmt.Errorf("%w: task %s is escalated: %s", errStart, t.ID, t.Escalation.Reason)
 		return withHint(err, "%s; then the owner resolves it: deed escalation resolve %s", t.Escalation.NextStep, t.ID)
-	case t.Lease != nil && t.Lease.Actor != a.actor.Name:
+	case t.Lease != nil && !who.holds(t.Lease):
 		return fmt.Errorf("%w: %s holds the lease of task %s for %s, fence %d", errPending, t.Lease.Actor, t.ID, string(t.Lease.Purpose), t.Lease.Fence)
-	case finding != nil && !needsRecovery(t, a):
+	case finding != nil && !needsRecovery(t, who):
 		err := fmt.Errorf("%w: fatal finding %s is open: %s", errStart, finding.EventID, finding.Data.Text)
 		return withHint(err, "an owner or reviewer closes it: deed finding acknowledge %s --finding %s --reason TEXT", t.ID, finding.EventID)
-	case ambiguous(t) && !needsRecovery(t, a):
+	case ambiguous(t) && !needsRecovery(t, who):
 		err := fmt.Errorf("%w: nobody knows what became of %s", errStart, strings.Join(openEffects(t), ", "))
 		if moves := effectMoves(state); len(moves) > 0 {
 			err = withHint(err, "%s", moves[0].String())
@@ -155,9 +165,9 @@ func ambiguous(t *projections.Task) bool {
 }
 
 // needsRecovery reports whether nothing but a recovery leads on.
-func needsRecovery(t *projections.Task, a author) bool {
+func needsRecovery(t *projections.Task, who callers) bool {
 	if l := t.Lease; l != nil {
-		return l.Actor == a.actor.Name && l.Purpose == events.PurposeRecover
+		return who.holds(l) && l.Purpose == events.PurposeRecover
 	}
 	return t.State == projections.Interrupted || t.Stale() && t.State != projections.Escalated
 }
@@ -221,7 +231,7 @@ func (s *session) lostClaim(ctx context.Context, task string, a author, refused 
 	if err != nil {
 		return refused
 	}
-	if err := mayStart(state, a); err != nil {
+	if err := mayStart(state, callers{actor: a.actor.Name}); err != nil {
 		return err
 	}
 	return withCodeHint(refused, ledger.CodeStale, "is this the task's worktree? If it is, a controller decides how to go on: deed recover %s", task)

@@ -104,10 +104,14 @@ func (s *session) wait(ctx context.Context, task string, wanted []string, timeou
 			return err
 		}
 		if errors.Is(err, errAuthority) {
-			if a.state, err = s.task(whole, task); err != nil {
+			var state protocol.TaskState
+			if state, err = s.task(whole, task); err == nil {
+				a.state = state
+				continue
+			}
+			if classify(err).exit != ExitUnavailable { // else the service stopped just now
 				return err
 			}
-			continue
 		}
 		if ctx.Err() == nil && !errors.Is(err, errEnough) {
 			_ = s.redial(ctx) // fails only when the time is over
