@@ -5,7 +5,6 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
-	"github.com/deedledger/deed/signer"
 )
 
 // maxIdentities bounds the git identities of one actor.
@@ -14,7 +13,7 @@ const maxIdentities = 64
 // checkInvitation decides on actor.invited: a new actor, an invitation that
 // replaces an open one, a further key for an actor whose last one was
 // compromised, or without a token an amendment of an actor that has one.
-func checkInvitation(g *projections.Registry, keys *signer.Keyring, s Submission, d *events.Invitation) error {
+func checkInvitation(g *projections.Registry, s Submission, d *events.Invitation) error {
 	rule := s.Event.Type.Short()
 	if a := g.Actor(d.Actor); a != nil && (a.Revoked != 0 || len(a.Keys) > 0) {
 		if refusal := checkAmendment(a, d, rule); refusal != nil {
@@ -33,9 +32,6 @@ func checkInvitation(g *projections.Registry, keys *signer.Keyring, s Submission
 		return refuse(CodeStale, rule, "the invitation has expired already")
 	case expired(d.ValidUntil, s.Admitted):
 		return refuse(CodeStale, rule, "the actor would have expired already")
-	}
-	if refusal := checkThreshold(g, keys, s); refusal != nil {
-		return refusal
 	}
 	return nil
 }
@@ -64,7 +60,7 @@ func checkAmendment(a *projections.Actor, d *events.Invitation, rule string) *Re
 	return nil
 }
 
-func checkRevocation(g *projections.Registry, keys *signer.Keyring, s Submission, d *events.Revocation) error {
+func checkRevocation(g *projections.Registry, s Submission, d *events.Revocation) error {
 	rule := s.Event.Type.Short()
 	a := g.Actor(d.Actor)
 	switch {
@@ -76,9 +72,6 @@ func checkRevocation(g *projections.Registry, keys *signer.Keyring, s Submission
 		return refuse(CodeRule, rule, "the service key is not revoked this way")
 	}
 	if refusal := checkLockout(g, a, rule); refusal != nil {
-		return refusal
-	}
-	if refusal := checkThreshold(g, keys, s); refusal != nil {
 		return refusal
 	}
 	return nil

@@ -54,9 +54,6 @@ func checkCompromise(g *projections.Registry, keys *signer.Keyring, s Submission
 			return refusal
 		}
 	}
-	if refusal := checkThreshold(g, keys, s); refusal != nil {
-		return refusal
-	}
 	return nil
 }
 

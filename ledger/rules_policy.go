@@ -6,7 +6,6 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
-	"github.com/deedledger/deed/signer"
 )
 
 // whileFrozen are the events that a frozen ledger takes: what thaws it, what
@@ -46,18 +45,15 @@ func extentName(d events.Integrity) string {
 	return "the ledger"
 }
 
-// checkSteering decides on what steers the whole ledger: by an admin, and all
-// but the end of a quarantine by as many as genesis demands.
-func checkSteering(g *projections.Registry, keys *signer.Keyring, s Submission) error {
+// checkSteering decides on what steers the whole ledger; how many have to sign
+// it, checkThreshold says.
+func checkSteering(g *projections.Registry, s Submission) error {
 	rule := s.Event.Type.Short()
 	if d, ok := s.Payload.(*events.Lift); ok {
 		if !g.InQuarantine(d.Extent, d.Task) {
 			return refuse(CodeNotFound, rule, "%s is not in quarantine", extentName(events.Integrity{Extent: d.Extent, Task: d.Task}))
 		}
 		return nil
-	}
-	if signed := signingAdmins(keys, s); int64(signed) < g.Genesis.Threshold {
-		return refuse(CodeRule, rule+"/threshold", "%d of %d admins signed", signed, g.Genesis.Threshold)
 	}
 	switch d := s.Payload.(type) {
 	case *events.Policy:
@@ -76,17 +72,6 @@ func checkSteering(g *projections.Registry, keys *signer.Keyring, s Submission) 
 		return nil
 	}
 	return refuse(CodeRule, "default-deny", "no rule allows %s", s.Event.Type)
-}
-
-// signingAdmins counts the actors who signed; two keys of one are one.
-func signingAdmins(keys *signer.Keyring, s Submission) int {
-	seen := map[string]bool{}
-	for _, id := range s.Signers {
-		if h, err := keys.At(signer.KeyID(id), uint64(s.Position)); err == nil {
-			seen[h.Actor] = true
-		}
-	}
-	return len(seen)
 }
 
 // checkIntegrity decides on a report of damage: by the service or an admin,

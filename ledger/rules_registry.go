@@ -52,15 +52,27 @@ func checkRegistry(g *projections.Registry, keys *signer.Keyring, s Submission) 
 			return refuse(CodeRule, rule+"/role", "signer %s is no admin", h.Actor)
 		}
 	}
+	if err := checkAdministered(g, keys, s); err != nil {
+		return err
+	}
+	if refusal := checkThreshold(g, keys, s); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// checkAdministered decides on an event of an admin, all but the number of
+// those who sign it.
+func checkAdministered(g *projections.Registry, keys *signer.Keyring, s Submission) error {
 	switch d := s.Payload.(type) {
 	case *events.Invitation:
-		return checkInvitation(g, keys, s, d)
+		return checkInvitation(g, s, d)
 	case *events.Revocation:
-		return checkRevocation(g, keys, s, d)
+		return checkRevocation(g, s, d)
 	case *events.KeyCompromise:
 		return checkCompromise(g, keys, s, d)
 	}
-	return checkSteering(g, keys, s)
+	return checkSteering(g, s)
 }
 
 // checkGenesis checks the first event of a ledger: by an admin that it names,

@@ -34,11 +34,26 @@ func isAdmin(g *projections.Registry, name string) bool {
 	return a != nil && a.Has(events.RoleAdmin)
 }
 
+// RuleThreshold ends the name of the rule by which an event that fewer admins
+// signed than it needs is refused; it is the last rule that is asked.
+const RuleThreshold = "/threshold"
+
 // checkThreshold refuses an event that fewer admins signed than it needs.
 func checkThreshold(g *projections.Registry, keys *signer.Keyring, s Submission) *Refusal {
 	signed := signingAdmins(keys, s)
 	if !NeedsThreshold(g, s.Payload) || int64(signed) >= g.Genesis.Threshold {
 		return nil
 	}
-	return refuse(CodeRule, s.Event.Type.Short()+"/threshold", "%d of %d admins signed", signed, g.Genesis.Threshold)
+	return refuse(CodeRule, s.Event.Type.Short()+RuleThreshold, "%d of %d admins signed", signed, g.Genesis.Threshold)
+}
+
+// signingAdmins counts the actors who signed; two keys of one are one.
+func signingAdmins(keys *signer.Keyring, s Submission) int {
+	seen := map[string]bool{}
+	for _, id := range s.Signers {
+		if h, err := keys.At(signer.KeyID(id), uint64(s.Position)); err == nil {
+			seen[h.Actor] = true
+		}
+	}
+	return len(seen)
 }
