@@ -18,11 +18,11 @@ import (
 func hostileTargets(instance string) []string {
 	stream, bucket := "DEED_"+servicetest.Name, jetstream.LeaseBucket(servicetest.Name)
 	targets := []string{
-		"deed.acme.ev.registry", "deed.acme.ev.task.TASK-1", "$KV." + bucket + ".writer", "$O.objects.C.x",
+		"deed.acme.ev.registry", "deed.acme.ev.task.TASK-1", "$KV." + bucket + ".writer", "$O." + jetstream.ObjectBucket(servicetest.Name) + ".C.x", "$O." + jetstream.ObjectBucket(servicetest.Name) + ".M.x",
 		protocol.SubjectForward(servicetest.Name, instance, "submit"), protocol.SubjectForward(servicetest.Name, instance, "renew"),
 		"_SERVICE.x", "$SYS.REQ.SERVER.PING", "$JS.API.META.LEADER.STEPDOWN",
 	}
-	for _, s := range []string{stream, "KV_" + bucket} {
+	for _, s := range []string{stream, "KV_" + bucket, "OBJ_" + jetstream.ObjectBucket(servicetest.Name)} {
 		for _, op := range []string{"CREATE", "UPDATE", "DELETE", "PURGE", "MSG.DELETE", "RESTORE", "SNAPSHOT", "LEADER.STEPDOWN", "PEER.REMOVE"} {
 			targets = append(targets, "$JS.API.STREAM."+op+"."+s, jetstream.ClientAPI+".STREAM."+op+"."+s)
 		}
