@@ -38,7 +38,8 @@ func newDoctorCommand(e *Env, f *flags) *cobra.Command {
 		Use: "doctor", Short: "Check keys, service, clock, git and what was left behind", Args: cobra.NoArgs,
 		Long: `Check what this machine and the ledger need to work together: key files, the ledger's
 folder, its service and its head, the clock, the git worktree around the working
-directory, and attempts that nobody ended. Each check is ok, warn or fail, and says what
+directory and whom its commits are of, invitations that expired, and attempts that
+nobody goes on with. Each check is ok, warn or fail, and says what
 to do.
 
 --repair does what is safe and says what it did: it takes rights of others from key files
@@ -86,6 +87,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.service(ctx, f)
 	}
 	d.keyFiles()
+	d.git(ctx)
 	d.worktree(ctx)
 	failed := 0
 	for _, c := range d.list {

@@ -85,6 +85,7 @@ func (d *doctor) worktree(ctx context.Context) {
 	} else {
 		d.say(found{"git", checkOK, ""}, "worktree %s has its whole history", repo.Top())
 	}
+	d.identity(ctx)
 	task, err := repo.BoundTask()
 	if errors.Is(err, workspace.ErrNoTaskBound) {
 		return

@@ -75,6 +75,7 @@ func (d *doctor) registered(ctx context.Context) {
 		d.say(found{"actors", checkFail, ""}, "%v", err)
 		return
 	}
+	var mine []string                         // actors whose keys are kept here
 	files, _ := filepath.Glob(p.KeyPath("*")) // the pattern is well formed
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".key")
@@ -84,15 +85,14 @@ func (d *doctor) registered(ctx context.Context) {
 			continue
 		}
 		i := slices.IndexFunc(g.Actors, func(a *projections.Actor) bool { return slices.Contains(a.Keys, key.String()) })
-		switch {
-		case i < 0:
+		if i < 0 {
 			d.say(found{"actors", checkWarn, "deed actor claim, with an invitation by an admin"}, "key %s belongs to no actor of this ledger", name)
-		case g.Actors[i].Revoked != 0:
-			d.say(found{"actors", checkWarn, "nothing can be signed with it any more"}, "key %s is of %s, who is revoked since position %d", name, g.Actors[i].Name, g.Actors[i].Revoked)
-		default:
-			d.say(found{"actors", checkOK, ""}, "key %s is of %s: %s", name, g.Actors[i].Name, joined(g.Actors[i].Roles))
+			continue
 		}
+		d.keyStanding(name, key, g.Actors[i], g)
+		mine = append(mine, g.Actors[i].Name)
 	}
+	d.invitations(g, mine)
 }
 
 // orphans looks for leases that nobody can or does use any more.
@@ -117,4 +117,5 @@ func (d *doctor) orphans(ctx context.Context) {
 	if len(d.list) == before {
 		d.say(found{"leases", checkOK, ""}, "every lease has a holder who is at work")
 	}
+	d.attempts(tasks)
 }
