@@ -83,7 +83,7 @@ clients, with which anybody can read the ledger. Send it like a password. A file
 	fs.BoolVar(&o.local, "local", false, "leave the service's address and credential out of the join token")
 	fs.DurationVar(&o.validFor, "valid-for", 0, "how long the actor is good, such as 720h; then the service revokes it; 0 for ever")
 	fs.DurationVar(&o.expires, "expires", 0, "how long the invitation is good, such as 24h; 0 for ever")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 func newActorClaimCommand(e *Env, f *flags) *cobra.Command {
@@ -137,7 +137,7 @@ none again. What it signed before stays valid.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 func (s *session) invite(ctx context.Context, name string, o invitation) error {
@@ -147,6 +147,9 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	}
 	if err := choose("--kind", events.Kind(o.kind), actorKinds()); err != nil {
 		return err
+	}
+	if s.flags.cosignOut != "" && o.tokenOut == "" {
+		return fmt.Errorf("%w: with --cosign-out the token goes to a file, until the event is in: give --token-out", errUsage)
 	}
 	if o.expires < 0 || o.validFor < 0 {
 		return fmt.Errorf("%w: --expires %s or --valid-for %s is in the past", errUsage, o.expires, o.validFor)
@@ -217,8 +220,8 @@ func (s *session) keepToken(name, token string) (done func(error) error, err err
 	return func(err error) error {
 		r, answered := errors.AsType[*ledger.Refusal](err)
 		switch {
-		case err == nil:
-			return nil
+		case err == nil || isHalf(err):
+			return err
 		case answered && r.Class != ledger.Refused && r.Class != ledger.Conflict:
 			return withHint(err, "the invitation may be there or not: see deed actor list before you invite again; the token stays in its file")
 		}

@@ -45,5 +45,5 @@ more; whoever turns out to have a commit in it has not judged it.`,
 	}
 	cmd.Flags().StringArrayVar(&git, "git", nil, "e-mail address under which the actor commits; may be repeated")
 	cmd.Flags().DurationVar(&validFor, "valid-for", 0, "how long the actor is good from now on")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }

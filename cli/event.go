@@ -43,7 +43,7 @@ signed head, and checks the proof.`,
 		Use: "schema [TYPE]", Short: "Print the JSON Schema of a type, or list the types", Args: cobra.MaximumNArgs(1),
 		RunE: e.action(f, func(_ context.Context, s *session, args []string) error { return s.schema(args) }),
 	}
-	cmd.AddCommand(show, schema, newEventAppendCommand(e, f))
+	cmd.AddCommand(show, schema, newEventAppendCommand(e, f), newEventCosignCommand(e, f), newEventSubmitCommand(e, f))
 	return cmd
 }
 

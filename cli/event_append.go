@@ -38,7 +38,7 @@ nothing is written and the exit code is 6: look again and decide again.`,
 	fs.StringVar(&o.task, "task", "", "task that the event is of")
 	fs.StringVar(&o.subject, "subject", "", "attempt that the event is of (default: the open one)")
 	fs.Uint64Var(&o.fence, "fence", 0, "number of the run, for the holder of a lease")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 func (s *session) appendEvent(ctx context.Context, o appended, file string) error {

@@ -82,6 +82,7 @@ var sentinels = []struct {
 	{context.Canceled, outcome{ExitUnavailable, "it was interrupted: try again"}},
 	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME --admin ACTOR"}},
 	{server.ErrLedgerExists, outcome{ExitState, "choose another folder with --dir"}},
+	{server.ErrNotPrepared, outcome{ExitState, "run it where --genesis-out was, with the same --dir"}},
 	{server.ErrOtherLedger, outcome{ExitIntegrity, "the folder's files do not belong together"}},
 	{server.ErrNotExternal, outcome{ExitState, "a ledger stays where it was created"}},
 	{client.ErrAccess, outcome{ExitUsage, ""}},

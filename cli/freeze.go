@@ -63,7 +63,7 @@ func (v steering) command(e *Env, f *flags) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 // steer appends what a verb says, while nobody else steers.

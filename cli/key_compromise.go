@@ -47,7 +47,7 @@ is rotates it first.`,
 	}
 	cmd.Flags().Uint64Var(&since, "since", 0, "first position at which somebody else may have used it")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 // holderOf returns the actor who holds or held a key.

@@ -27,6 +27,7 @@ type founding struct {
 	policy    string // file
 	nats      natsFlags
 	clients   string // credentials file of clients
+	founders  founders
 }
 
 // serviceActor is the name under which the service signs.
@@ -37,7 +38,7 @@ func newLedgerCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "ledger", Short: "Create a ledger, stop it and let it go on"}
 	var o founding
 	create := &cobra.Command{
-		Use: "create NAME --admin ACTOR", Short: "Create a ledger in a folder", Args: cobra.ExactArgs(1),
+		Use: "create NAME --admin ACTOR", Short: "Create a ledger in a folder", Args: cobra.MaximumNArgs(1),
 		Long: `Create a ledger: its folder, the key of its service, and the genesis event, signed
 with the admin's key (--key or --as, else the key named like the admin). The folder
 is --dir, else one named like the ledger below the data folder. The ledger is kept
@@ -47,9 +48,21 @@ With --nats the ledger is kept on an operator's NATS and its stream is made ther
 folder keeps the service's key and the heads that it signed.
 
 With the profile "separate" nobody approves or verifies their own work; "solo" lets
-one person do so, and says it in every receipt.`,
-		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error { return s.createLedger(ctx, args[0], o) }),
+one person do so, and says it in every receipt.` + foundersHelp,
+		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			several, err := o.founders.several(args, o.admin)
+			switch {
+			case err != nil:
+				return err
+			case several && o.founders.signed != "":
+				return s.createPrepared(ctx, o)
+			case several:
+				return s.prepareLedger(args[0], o)
+			}
+			return s.createLedger(ctx, args[0], o)
+		}),
 	}
+	o.founders.register(create)
 	fs := create.Flags()
 	fs.StringVar(&o.admin, "admin", "", "actor who administers the ledger")
 	fs.StringVar(&o.principal, "principal", "", "person answerable for the admin (default: the admin)")
@@ -60,6 +73,7 @@ one person do so, and says it in every receipt.`,
 	fs.StringVar(&o.clients, "client-creds", "", "with --nats: credentials file with which clients of this machine connect")
 	fs.StringVar(&o.policy, "policy", "", "file with the policy in prose: nothing evaluates it, its digest is pinned; see deed policy publish")
 	cmd.AddCommand(writes(create, f))
+	cmd.AddCommand(newUpgradeCommand(e, f))
 	cmd.AddCommand(steeringCommands(e, f)...)
 	return cmd
 }

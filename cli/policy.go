@@ -80,7 +80,7 @@ owner pins the new one with deed escalation resolve --repin.`,
 	}
 	o.flags(cmd)
 	cmd.Flags().StringVar(&o.reason, "reason", "", "why, one line")
-	return writes(cmd, f)
+	return administers(cmd, f)
 }
 
 // policyData is the data of "deed policy show".

@@ -46,7 +46,7 @@ func (s *session) appendRegistry(ctx context.Context, who func(context.Context) 
 		if err != nil {
 			return ledger.Ack{}, err
 		}
-		ack, err := s.client.Submit(ctx, e, s.flags.dryRun)
+		ack, err := s.submitAdministered(ctx, e, p, &a.registry)
 		if r, ok := errors.AsType[*ledger.Refusal](err); !ok || r.Class != ledger.Conflict || try == appendTries {
 			return ack, actorHint(err)
 		}

@@ -50,7 +50,8 @@ type flags struct {
 	passphrase string
 	atLeast    uint64 // position that answers must reflect, 0 for any
 	patience   time.Duration
-	dryRun     bool // on commands that write
+	dryRun     bool   // on commands that write
+	cosignOut  string // file for an event that others have to sign, too
 }
 
 // close releases what was opened.
@@ -480,7 +481,7 @@ func (e *Env) action(f *flags, run func(ctx context.Context, s *session, args []
 	return func(cmd *cobra.Command, args []string) error {
 		s := &session{env: e, flags: *f, printer: &printer{out: e.Stdout, err: e.Stderr, json: f.output == "json"}}
 		defer s.close()
-		return s.explain(cmd, run(cmd.Context(), s, args))
+		return s.explain(cmd, s.halfway(run(cmd.Context(), s, args)))
 	}
 }
 
