@@ -9,7 +9,7 @@ BENCH      ?= .
 BENCHTIME  ?= 1s
 SOAK_COUNT ?= 20
 SOAK_PKGS  ?= ./journal/... ./evidence/... ./ledger/... ./server/...
-TIMEOUT    ?= 10m
+TIMEOUT    ?= 20m
 
 .PHONY: check test race fuzz bench soak lint
 
@@ -28,8 +28,10 @@ lint:
 test:
 	$(GO) test -timeout $(TIMEOUT) ./...
 
+# The command that the tests of cli run has the race detector here too; see -raced there.
 race:
-	$(GO) test -race -timeout $(TIMEOUT) ./...
+	$(GO) test -race -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v '/cli$$')
+	$(GO) test -race -timeout $(TIMEOUT) ./cli -raced
 
 # Targets are found by name, so a new one is picked up by itself. Every target runs, a failure fails the run at the end.
 # Minimizing a new input may not eat the time: 20 tries, not a minute.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,12 +21,17 @@ import (
 )
 
 // binDirVariable names the folder of the real command and of a key plugin, built once by
-// TestMain, with the race detector when the tests have it.
+// TestMain.
 const binDirVariable = "DEED_TEST_BIN"
+
+// The scripts run thousands of processes. With the race detector each takes
+// about three times as long, so that is asked for by name: make race does.
+var raced = flag.Bool("raced", false, "build the command that the tests run with the race detector")
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	flag.Parse()
 	if os.Getenv(binDirVariable) != "" { // a process of a test, which needs no second build
 		return m.Run()
 	}
@@ -37,7 +42,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	args := []string{"build", "-o", dir}
-	if raced() {
+	if *raced {
 		args = append(args, "-race")
 	}
 	build := exec.Command("go", append(args, "github.com/deedledger/deed/cmd/deed", "github.com/deedledger/deed/signer/testdata/sigstore-kms-deedtest")...)
@@ -47,20 +52,6 @@ func buildAndRun(m *testing.M) int {
 	}
 	os.Setenv(binDirVariable, dir)
 	return m.Run()
-}
-
-// raced reports whether this test binary has the race detector.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
-	}
-	for _, s := range info.Settings {
-		if s.Key == "-race" {
-			return s.Value == "true"
-		}
-	}
-	return false
 }
 
 // TestScript runs every script of testdata/script against the real command.
