@@ -77,7 +77,7 @@ func offers(tasks protocol.Tasks, actor *projections.Actor, purpose events.Purpo
 	for _, t := range tasks.Tasks {
 		reserved := t.Reserved != nil && t.Reserved.To != actor.Name && tasks.Clock < t.Reserved.Until
 		for _, p := range t.Claims {
-			if reserved && p != events.PurposeRecover || purpose != "" && p != purpose || !actor.Has(claimant(p)) {
+			if reserved && p != events.PurposeRecover || purpose != "" && p != purpose || !actor.Has(p.Claimant()) {
 				continue
 			}
 			list = append(list, offer{t.Task, p, t.Since})
@@ -87,15 +87,4 @@ func offers(tasks protocol.Tasks, actor *projections.Actor, purpose events.Purpo
 		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.task, b.task), cmp.Compare(a.purpose, b.purpose))
 	})
 	return list
-}
-
-// claimant is the role that may claim a lease for a purpose.
-func claimant(p events.Purpose) events.Role {
-	switch p {
-	case events.PurposeRecover:
-		return events.RoleController
-	case events.PurposeRelease:
-		return events.RoleOperator
-	}
-	return events.RoleImplementer
 }

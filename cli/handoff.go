@@ -126,7 +126,7 @@ func handed(t *projections.Task, from, to string) (uint64, bool) {
 // checkHandoff refuses a hand-over that would leave the task with nobody who
 // may go on.
 func checkHandoff(state protocol.TaskState, g *projections.Registry, l *projections.Lease, to string) error {
-	t, next, role := state.Task, g.Actor(to), claimant(l.Purpose)
+	t, next, role := state.Task, g.Actor(to), l.Purpose.Claimant()
 	switch {
 	case l.Purpose == events.PurposeRecover:
 		return withHint(refuseState("handoff", "the lease is for a recovery, which ends with its decision"), "decide: deed recover %s", t.ID)
@@ -206,7 +206,7 @@ func (s *session) releaseTo(ctx context.Context, task string, l *projections.Lea
 
 // handoffPacket asks for the packet of whoever goes on.
 func handoffPacket(task, to string, purpose events.Purpose) protocol.Ask {
-	return protocol.Ask{Task: task, Packet: "resume", Actor: to, Role: claimant(purpose)}
+	return protocol.Ask{Task: task, Packet: "resume", Actor: to, Role: purpose.Claimant()}
 }
 
 // showHandoff prints the packet that the next actor gets.

@@ -202,7 +202,7 @@ func (s *session) takeUp(ctx context.Context, state protocol.TaskState, a author
 		done.Purpose, done.Fence = l.Purpose, l.Fence
 		return s.bind(ctx, t.ID)
 	}
-	i := slices.IndexFunc(ledger.NewRules().Claims(t), func(p events.Purpose) bool { return a.actor.Has(claimant(p)) })
+	i := slices.IndexFunc(ledger.NewRules().Claims(t), func(p events.Purpose) bool { return a.actor.Has(p.Claimant()) })
 	if i < 0 {
 		err := fmt.Errorf("%w: task %s is %s and waits for %s", errPending, t.ID, t.State, waitsFor(state.Waiting))
 		if moves := movesOf(state); len(moves) > 0 {
@@ -239,7 +239,7 @@ func (s *session) lostClaim(ctx context.Context, task string, a author, refused 
 
 // showResume prints the packet of whoever goes on.
 func (s *session) showResume(ctx context.Context, a author, done resumed) error {
-	p, seal, err := s.readPacket(ctx, protocol.Ask{Task: done.Task, Packet: "resume", Actor: a.actor.Name, Role: claimant(done.Purpose)})
+	p, seal, err := s.readPacket(ctx, protocol.Ask{Task: done.Task, Packet: "resume", Actor: a.actor.Name, Role: done.Purpose.Claimant()})
 	if err != nil {
 		return fmt.Errorf("the lease is yours with fence %d, its packet is not printed: %w", done.Fence, err)
 	}

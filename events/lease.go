@@ -10,6 +10,17 @@ const (
 	PurposeRelease Purpose = "release"
 )
 
+// Claimant returns the role that claims a lease for p.
+func (p Purpose) Claimant() Role {
+	switch p {
+	case PurposeRecover:
+		return RoleController
+	case PurposeRelease:
+		return RoleOperator
+	}
+	return RoleImplementer
+}
+
 // Limits of a lease's term, in seconds.
 const (
 	MinTerm = 1

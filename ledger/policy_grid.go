@@ -78,21 +78,10 @@ func players(row *Row) []player {
 			add(by.Role, given...)
 		}
 		for _, purpose := range by.Holder {
-			add(holderRole(purpose), given...)
+			add(purpose.Claimant(), given...)
 		}
 	}
 	return list
-}
-
-// holderRole is the role that claims a lease of the purpose.
-func holderRole(p events.Purpose) events.Role {
-	switch p {
-	case events.PurposeRecover:
-		return events.RoleController
-	case events.PurposeRelease:
-		return events.RoleOperator
-	}
-	return events.RoleImplementer
 }
 
 // members returns the actors of the registry that can play the parts of list.
@@ -254,5 +243,5 @@ func dayOf(name string) int {
 // Fits reports whether an actor of the role can be this author: by the role
 // itself, or as the holder of a lease that the role claims.
 func (a Author) Fits(role events.Role) bool {
-	return a.Role == role || slices.ContainsFunc(a.Holder, func(p events.Purpose) bool { return holderRole(p) == role })
+	return a.Role == role || slices.ContainsFunc(a.Holder, func(p events.Purpose) bool { return p.Claimant() == role })
 }
