@@ -123,8 +123,9 @@ func (s *session) submitCosigned(ctx context.Context, name string) error {
 // newUpgradeCommand builds "deed ledger upgrade".
 func newUpgradeCommand(e *Env, f *flags) *cobra.Command {
 	var rules int64
+	var reason string
 	cmd := &cobra.Command{
-		Use: "upgrade --rules N", Short: "Switch to a newer version of the rules", Args: cobra.NoArgs,
+		Use: "upgrade --rules N --reason R", Short: "Switch to a newer version of the rules", Args: cobra.NoArgs,
 		Long: `Switch the ledger to a newer version of the rules, from the event's position on. What
 was decided before stays as it was; a version never goes back. Binaries that lack the
 version refuse the ledger from then on: update them first.`,
@@ -134,7 +135,7 @@ version refuse the ledger from then on: update them first.`,
 			}
 			var same steady
 			ack, err := s.appendRegistry(ctx, s.author, func(a author) (events.Payload, error) {
-				return &events.Upgrade{Rules: rules}, same.hold("the version of the rules", fmt.Sprint(a.registry.RulesVersion()))
+				return &events.Upgrade{Rules: rules, Reason: reason}, same.hold("the version of the rules", fmt.Sprint(a.registry.RulesVersion()))
 			})
 			if err != nil {
 				return err
@@ -143,5 +144,6 @@ version refuse the ledger from then on: update them first.`,
 		}),
 	}
 	cmd.Flags().Int64Var(&rules, "rules", 0, "version to switch to")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
 	return administers(cmd, f)
 }
