@@ -40,6 +40,8 @@ type delivered struct {
 	Target string `json:"target"`
 	Commit string `json:"commit"`
 	Tree   string `json:"tree"`
+	// Degraded are those who proved or approved their principal's own work.
+	Degraded []string `json:"degraded,omitempty"`
 }
 
 func (s *session) deliver(ctx context.Context, task, rev string) error {
@@ -57,7 +59,7 @@ func (s *session) deliver(ctx context.Context, task, rev string) error {
 		if err := mayWrite("delivery.recorded", a); err != nil { // before trees are compared, which others cannot help
 			return draft{}, err
 		}
-		done.Target = c.Contract.Target
+		done.Target, done.Degraded = c.Contract.Target, degradedBy(state.Task)
 		if e := state.Task.MergedBy(); e != nil && rev == "" {
 			done.Commit, done.Tree, err = s.mergedBy(ctx, e)
 		} else {
@@ -78,6 +80,7 @@ func (s *session) deliver(ctx context.Context, task, rev string) error {
 	}
 	return s.result("delivery", done, func(w *textWriter) {
 		w.acked(done.Ack, "delivered %s: commit %s on %s", task, done.Commit, done.Target)
+		w.degraded(done.Degraded)
 	})
 }
 

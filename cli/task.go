@@ -67,6 +67,7 @@ func (w *textWriter) task(state protocol.TaskState) {
 	}
 	if r := t.Result; r != nil {
 		w.line("  result    %s by %s", r.Data.Head, r.Actor)
+		w.degraded(degradedBy(t))
 	}
 	w.line("  history   %s, head %s", counted(int(t.Sequence), "event"), t.Head)
 	w.troubles(t)
