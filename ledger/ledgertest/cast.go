@@ -120,6 +120,7 @@ func (c *Cast) Sign(l *projections.Ledger, task, actor string, p events.Payload)
 	return seal(c.Draft(l, task, actor, p), c.Key(actor))
 }
 
+// Key returns the key with which an actor of the cast signs, made once.
 func (c *Cast) Key(actor string) signer.Key {
 	if key, ok := c.keys.Load(actor); ok {
 		return key.(signer.Key)
