@@ -58,7 +58,7 @@ deed result record T-1 --map "src/**=A1" --map "docs/greet.md=A1,A2" --as impl-1
 deed receipt run T-1 --env GOFLAGS --as ci-1`,
 	"artifact put": `deed artifact put build.log T-1 --as ci-1
 deed artifact put dump.pcap T-1 --class restricted --type application/vnd.tcpdump.pcap --as impl-1
-go test ./... 2>&1 | deed artifact put - T-1 --name test.log --as impl-1`,
+deed artifact put - T-1 --name test.log --as impl-1`,
 	"artifact get": `deed artifact get 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae -O build.log`,
 	"approve": `deed packet review T-1
 deed approve T-1 --note "read it all" --as rita`,
