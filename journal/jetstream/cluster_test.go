@@ -28,7 +28,7 @@ func TestContractOnThreeServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	journaltest.Run(t, func(t *testing.T) journaltest.Open {
+	journaltest.RunReplicated(t, func(t *testing.T) journaltest.Open {
 		remove := func() {
 			if err := js.DeleteStream(natstest.Within(t), journal.StreamName(natstest.Ledger)); err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) {
 				t.Fatal(err)
