@@ -132,6 +132,9 @@ func (p *process) stop(t *testing.T) {
 const (
 	killClients = 8
 	killRounds  = 20
+	// appendPatience ends what hangs, no more: a new service, or a new leader of
+	// the stream, takes as long as the machine makes it.
+	appendPatience = 5 * time.Minute
 )
 
 // acked is an event that a client knows to be in the ledger.
@@ -151,6 +154,7 @@ type appender struct {
 	stop    <-chan struct{}
 	count   *atomic.Int64 // of all appenders
 	patient bool
+	outside func() string // where an operator's NATS is now; nil for the folder's own
 
 	acked    []acked
 	existing int // resubmitted, and was there
@@ -196,19 +200,29 @@ func (a *appender) run() {
 func (a *appender) dial() (*client.Client, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
-		running, err := a.ledger.Folder.Running()
+	for deadline := time.Now().Add(appendPatience); ; <-tick.C {
+		c, err := a.reach()
 		if err == nil {
-			a.config.URL = running.URL
-			var c *client.Client
-			if c, err = client.Dial(a.config); err == nil {
-				return c, nil
-			}
+			return c, nil
 		}
 		if time.Now().After(deadline) {
 			return nil, err
 		}
 	}
+}
+
+// reach connects to where the service is now.
+func (a *appender) reach() (*client.Client, error) {
+	if a.outside != nil {
+		a.config.URL = a.outside()
+		return client.Dial(a.config)
+	}
+	running, err := a.ledger.Folder.Running()
+	if err != nil {
+		return nil, err
+	}
+	a.config.URL = running.URL
+	return client.Dial(a.config)
 }
 
 // open reports whether an outcome is not known, or nothing was written for
@@ -220,7 +234,7 @@ func open(err error) bool {
 
 // insist submits the identical bytes on one connection until it is answered.
 func (a *appender) insist(c *client.Client, e events.Event) (acked, error) {
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(appendPatience); ; {
 		ack, err := c.Submit(a.Context(), e, false)
 		if err == nil {
 			if ack.Existing {
@@ -237,7 +251,7 @@ func (a *appender) insist(c *client.Client, e events.Event) (acked, error) {
 // restart gives up when the service dies, as if the client had died too. A new
 // client looks for the id before it does anything else.
 func (a *appender) restart(c **client.Client, e events.Event) (acked, error) {
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(appendPatience); ; {
 		ack, err := (*c).Submit(*a.round.Load(), e, false)
 		if err == nil {
 			return acked{ack.EventID, ack.Hash, ack.Position, ack.Head}, nil
@@ -270,7 +284,7 @@ func (a *appender) restart(c **client.Client, e events.Event) (acked, error) {
 func (a *appender) locate(c *client.Client, id string) (protocol.Located, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(appendPatience); ; <-tick.C {
 		at, err := c.Locate(a.Context(), id)
 		if !open(err) || time.Now().After(deadline) {
 			return at, err
