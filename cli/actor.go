@@ -194,10 +194,10 @@ func (s *session) invite(ctx context.Context, name string, o invitation) error {
 	}
 	return s.result("invitation", data, func(w *textWriter) {
 		if o.tokenOut != "" {
-			w.acked(ack, "%s is invited; the token is in %s\nclaim it with: deed actor claim %s --token-file FILE\nor on a new machine: deed actor join --token-file FILE", name, o.tokenOut, name)
+			w.acked(ack, "%s is invited; the token is in %s\non this machine: deed key new %s; deed actor claim %s --token-file FILE\nor, on a new one, with a copy of it: deed actor join --token-file FILE", name, o.tokenOut, name, name)
 			return
 		}
-		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nclaim it with: deed actor claim %s --token-file FILE\nor on a new machine, with the token\n  join %s\nand: deed actor join --token-file FILE", name, token, name, join)
+		w.acked(ack, "%s is invited; the token is shown this once:\n  token %s\nwritten to a file, on this machine: deed key new %s; deed actor claim %s --token-file FILE\nor, on a new one, with the token\n  join %s\nin the file: deed actor join --token-file FILE", name, token, name, name, join)
 	})
 }
 

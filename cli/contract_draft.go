@@ -221,7 +221,7 @@ func (p *pinner) digest(ctx context.Context, path string) (string, error) {
 		return "", fmt.Errorf("pin %s: %w", boundary.DisplayPath(path), err)
 	}
 	if slices.Contains(p.dirty, path) {
-		return "", refuse(ledger.CodeRule, "contract.proposed/pinned", "%s has uncommitted changes: commit the check first, or give its digest", boundary.DisplayPath(path))
+		return "", withHint(refuse(ledger.CodeRule, "contract.proposed/pinned", "%s has uncommitted changes", boundary.DisplayPath(path)), "commit the check first, or give the file's digest in the draft: {path: PATH, digest: SHA256}")
 	}
 	digest, err := p.repo.BlobDigest(ctx, p.head, path)
 	if errors.Is(err, workspace.ErrNoSuchFile) {

@@ -37,6 +37,9 @@ func (d *doctor) folderRights(f *server.Folder) {
 
 // runFile looks for what a killed service left.
 func (d *doctor) runFile(f *server.Folder) {
+	if _, elsewhere, err := f.Remote(); elsewhere || err != nil {
+		return // a joined ledger has none: its service runs on another machine
+	}
 	running, err := f.Running()
 	if errors.Is(err, server.ErrNotRunning) {
 		return

@@ -68,7 +68,8 @@ deed deliver T-1 --as ops-1`,
 	"recover": `deed recover T-1 --as con-1
 deed recover T-1 --no-probe --as con-1`,
 	"escalation resolve": `deed escalation resolve T-1 --action resume --reason "the provider is back"
-deed escalation resolve T-1 --action repair --allowance 2 --reason "nearly there"`,
+deed escalation resolve T-1 --action repair --allowance 2 --reason "nearly there"
+deed escalation resolve T-1 --action reverify --repin --reason "read the new policy"`,
 	"audit verify": `deed audit verify
 deed audit verify --head head-of-yesterday.txt`,
 	"handoff":       "deed handoff T-1 --to impl-2 --reason context --note \"the parser is left\" --as impl-1",

@@ -49,7 +49,7 @@ var refusals = map[ledger.Code]outcome{
 	ledger.CodeSignature: {ExitIntegrity, "check which key you sign with: deed key show, deed actor list"},
 	ledger.CodeRule:      {ExitRefused, "deed why TASK names who may do what now"},
 	ledger.CodeState:     {ExitState, "deed why TASK names what is legal now"},
-	ledger.CodeStale:     {ExitStale, "read the task again and decide again: deed task show TASK"},
+	ledger.CodeStale:     {ExitStale, "look again, and decide again: deed why TASK says what leads on"},
 	ledger.CodeEffect:    {ExitEffect, "see deed effect list TASK; a person settles what nobody can know: deed effect settle"},
 	ledger.CodeBoundary:  {ExitBoundary, "keep the change inside the contract's scope, or propose a wider contract"},
 	ledger.CodeNotFound:  {ExitNotFound, "check the name: deed task list, deed actor list"},
@@ -78,6 +78,7 @@ var sentinels = []struct {
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
 	{client.ErrNotReached, outcome{ExitTimeout, "is it a position of this ledger? deed status names its last one"}},
 	{journal.ErrUnavailable, outcome{ExitUnavailable, "try again"}},
+	{errWaited, outcome{ExitTimeout, ""}},
 	{context.DeadlineExceeded, outcome{ExitTimeout, "try again with more time"}},
 	{context.Canceled, outcome{ExitUnavailable, "it was interrupted: try again"}},
 	{server.ErrNoLedger, outcome{ExitNotFound, "create one with: deed ledger create NAME --admin ACTOR"}},
@@ -133,6 +134,7 @@ var (
 	errEffect  = errors.New("effect is not settled")
 	errCheck   = errors.New("a check failed")
 	errUnwell  = errors.New("something is wrong here")
+	errWaited  = errors.New("not reached in time")
 	// errStart says that nobody may go on with a task before a person or a
 	// controller has looked at it.
 	errStart   = errors.New("do not start")

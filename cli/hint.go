@@ -66,6 +66,11 @@ func (s *session) explain(cmd *cobra.Command, err error) error {
 	if errors.Is(err, errNoService) && s.folder != nil && cmd.Flags().Lookup("dry-run") == nil {
 		err = withHint(err, "start one with: deed up; without one, deed log, event show, replay and audit verify read the stopped folder")
 	}
+	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Class == ledger.Unavailable && s.folder != nil {
+		if url, joined, errURL := s.folder.Remote(); joined && errURL == nil {
+			err = withHint(err, "its service was last known at %s; where it has another address now: deed actor join --token-file FILE --url nats://HOST:PORT, with the token of then", url)
+		}
+	}
 	if s.topic != (topic{}) {
 		err = about{err, s.topic}
 	}

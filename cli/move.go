@@ -82,8 +82,11 @@ func leadsOn(row string, state protocol.TaskState) bool {
 	switch row {
 	case "contract.proposed":
 		return len(t.Contracts) == 0
-	case "contract.accepted", "receipt.recorded":
-		return state.Waiting.For == row || row == "contract.accepted" && t.State != projections.Proposed
+	case "contract.accepted":
+		// An older version that was replaced is legal to accept too, and leads back.
+		return !t.Contracts[len(t.Contracts)-1].Accepted
+	case "receipt.recorded":
+		return state.Waiting.For == row
 	case "lease.claimed recover":
 		return t.State == projections.Interrupted || t.Stale()
 	}

@@ -52,7 +52,7 @@ func newPlanCommand(e *Env, f *flags) *cobra.Command {
 			}
 			var d planDraft
 			if err := oneDocument(text, &d); err != nil {
-				return nil, err
+				return nil, withHint(err, "deed plan template prints a draft that says what belongs where")
 			}
 			p := &events.Plan{Summary: d.Summary}
 			for _, u := range d.Units {

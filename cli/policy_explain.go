@@ -88,16 +88,8 @@ func showPolicyTest(w *textWriter, r policyTest) {
 	for _, c := range r.Closed {
 		w.line("nobody could ever do %s in %s at tier %s: %s", c.Row, c.State, c.Tier, c.Policy)
 	}
-	for _, v := range r.Forbidden {
-		days := strings.Join(v.Days, ", ")
-		if len(v.Days) == 7 {
-			days = "every day"
-		}
-		about := v.Tier
-		if v.Effect != "" {
-			about += " " + v.Effect
-		}
-		w.line("forbids %s to %s (%s), %s: %s, by %s", v.Row, v.Role, v.Kind, about, days, strings.Join(v.Policies, ", "))
+	for _, f := range blocks(r.Forbidden) {
+		w.line("%s", f.String())
 	}
 	if len(r.Forbidden) == 0 {
 		w.line("forbids nothing on the grid that is not forbidden now")

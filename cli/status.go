@@ -7,6 +7,7 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
 	"github.com/deedledger/deed/ledger"
+	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/spf13/cobra"
 )
@@ -19,6 +20,8 @@ type statusData struct {
 	URL  string `json:"url"`
 	PID  int    `json:"pid"`
 	Dir  string `json:"dir"`
+	// Frozen says that, and why, the ledger takes almost nothing.
+	Frozen *projections.Frozen `json:"frozen,omitempty"`
 }
 
 // newStatusCommand builds "deed status".
@@ -50,6 +53,13 @@ func (s *session) status(ctx context.Context) error {
 		return err
 	}
 	data := statusData{Status: status, Root: head.Root.String(), URL: running.URL, PID: running.PID, Dir: s.folder.Dir}
+	if status.Broken == "" {
+		g, err := c.Registry(ctx)
+		if err != nil {
+			return err
+		}
+		data.Frozen = g.Registry.Frozen
+	}
 	err = s.answer(status.Position, "status", data, func(w *textWriter) {
 		w.line("ledger    %s", status.Ledger)
 		w.line("identity  %s", status.Identity)
@@ -62,6 +72,10 @@ func (s *session) status(ctx context.Context) error {
 			w.line("service   %s (process %d, version %s)", data.URL, data.PID, status.Version)
 		}
 		w.line("folder    %s", data.Dir)
+		if z := data.Frozen; z != nil {
+			w.line("frozen    since position %d by %s: %s", z.Position, z.Actor, z.Reason)
+			w.line("          an admin lets it go on: deed ledger unfreeze --reason TEXT")
+		}
 	})
 	if err == nil && status.Broken != "" {
 		err = told{&ledger.Refusal{Class: ledger.Corrupt, Code: ledger.CodeDamage, Rule: "service", Text: "it takes no more events: " + status.Broken}}

@@ -53,7 +53,7 @@ the attempt as a controller.`,
 	fs.StringSliceVar(&o.states, "state", nil, "in one of these states: "+either(projections.States()[1:]))
 	fs.StringVar(&o.actor, "actor", "", "whose lease this actor holds, or in whose work it took part")
 	fs.StringVar(&o.waitingOn, "waiting-on", "", "that wait for this role, or for this actor")
-	fs.StringVar(&o.stuck, "stuck", "", "with a lease whose holder has recorded nothing for so long, or past its deadline")
+	fs.StringVar(&o.stuck, "stuck", "", "with a lease whose holder has recorded nothing for so long, 30m unless --stuck=1h says another time, or past its deadline")
 	fs.Lookup("stuck").NoOptDefVal = stuckDefault.String()
 	fs.StringVar(&o.commit, "commit", "", "whose base, result or delivery is this commit; at least 7 digits")
 	fs.StringVar(&o.risk, "risk", "", "whose contract has this risk tier: "+either(riskTiers()))

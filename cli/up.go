@@ -39,7 +39,9 @@ func newUpCommand(e *Env, f *flags) *cobra.Command {
 		Use: "up", Short: "Start the ledger's service in the background", Args: cobra.NoArgs,
 		Long: `Start the service of a ledger in the background and wait until it answers. Its log
 is service.log in the ledger's folder. A service that runs already is left alone. A
-service that was killed leaves nothing to clean up: deed up starts the next one.`,
+service that was killed leaves nothing to clean up: deed up starts the next one.
+Each start takes a free port; machines that joined need the same one again: name it with
+--listen 127.0.0.1:PORT.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()

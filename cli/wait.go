@@ -167,7 +167,7 @@ func (s *session) showWaited(a *awaiting, timeout time.Duration) error {
 	case t.State.Final():
 		return told{withHint(refuseState("wait", "task %s has ended: it is %s and will never be %s", t.ID, t.State, names), "deed log %s tells how it came to this", t.ID)}
 	}
-	err := fmt.Errorf("task %s is %s and not %s after %v: it waits for %s: %w", t.ID, t.State, names, timeout, waitsFor(a.state.Waiting), context.DeadlineExceeded)
+	err := fmt.Errorf("%w: task %s is %s and not %s after %v: it waits for %s", errWaited, t.ID, t.State, names, timeout, waitsFor(a.state.Waiting))
 	return told{withHint(err, "deed why %s says what leads on; wait again with more time", t.ID)}
 }
 

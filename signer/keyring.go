@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -161,11 +162,20 @@ func (k *Keyring) At(id KeyID, position uint64) (Holder, error) {
 	case !known:
 		return Holder{}, fmt.Errorf("find key %q: %w", id, ErrUnknownKey)
 	case position < holder.From:
-		return Holder{}, fmt.Errorf("find key %s at %d: %w: from %d", id, position, ErrNotYetValid, holder.From)
+		return Holder{}, fmt.Errorf("find key %s%s: %w: from %d", id, place(position), ErrNotYetValid, holder.From)
 	case holder.Until != 0 && position >= holder.Until:
-		return Holder{}, fmt.Errorf("find key %s at %d: %w: at %d", id, position, ErrRevoked, holder.Until)
+		return Holder{}, fmt.Errorf("find key %s%s: %w: at %d", id, place(position), ErrRevoked, holder.Until)
 	}
 	return holder, nil
+}
+
+// place names a position in an error; the largest stands for "now" and no one
+// needs to read it.
+func place(position uint64) string {
+	if position >= math.MaxInt64 {
+		return ""
+	}
+	return fmt.Sprintf(" at %d", position)
 }
 
 // LookupAt returns the function that Open wants, for one stream position.
