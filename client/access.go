@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -120,4 +121,11 @@ func (a Access) Connect(address string, more ...nats.Option) (*nats.Conn, error)
 	options = append(options, nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
 		nats.ReconnectBufSize(-1))
 	return nats.Connect(address, append(options, more...)...)
+}
+
+// Unverified reports whether a connection failed because the server's
+// certificate does not verify: another try would fail as this one did.
+func Unverified(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
 }

@@ -81,6 +81,9 @@ func Dial(cfg Config) (*Client, error) {
 	if errors.Is(err, nats.ErrAuthorization) {
 		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "the service does not take this credential"}
 	}
+	if Unverified(err) {
+		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "the certificate of NATS is not one that this side trusts"}
+	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -224,6 +227,13 @@ func (c *Client) submitOnce(ctx context.Context, e events.Event, dryRun bool) (l
 	}
 	if dryRun {
 		return done.Ack, nil
+	}
+	head, err := evidence.OpenHead([]byte(done.Head), c.cfg.Ledger, c.cfg.Identity, c.cfg.Service)
+	if err != nil {
+		return ledger.Ack{}, err
+	}
+	if done.Position == 0 || uint64(done.Position) > head.Size { // it may be an older head, which anybody has
+		return ledger.Ack{}, unknown(fmt.Errorf("%w: its head of size %d does not reach position %d", protocol.ErrReply, head.Size, done.Position))
 	}
 	if err := c.remember(ctx, known, done.Head, done.Consistency); err != nil {
 		return ledger.Ack{}, err

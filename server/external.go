@@ -106,6 +106,9 @@ func (n *NATS) connect(ctx context.Context, o Options) (*nats.Conn, error) {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
 		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "NATS does not take this credential"}
 	}
+	if client.Unverified(err) {
+		return nil, &ledger.Refusal{Class: ledger.Refused, Code: ledger.CodeRule, Rule: "connection", Text: "the certificate of NATS is not one that this side trusts"}
+	}
 	if err != nil && !errors.Is(err, client.ErrAccess) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("connect to NATS: %w: %w", journal.ErrUnavailable, err)
 	}
@@ -129,12 +132,13 @@ func (n *NATS) config(conn *nats.Conn, name string) jetstream.Config {
 // stream must not be there.
 func CreateExternal(ctx context.Context, o Options, name string, genesis func(service signer.PublicKey) (events.Event, error)) (Folder, error) {
 	n := o.External.NATS
+	// Who does not get in leaves no folder behind.
+	conn, err := n.connect(ctx, o)
+	if err != nil {
+		return Folder{}, fmt.Errorf("create ledger %s: %w", name, err)
+	}
+	defer conn.Close()
 	return create(o, name, genesis, func(f Folder, first events.Event) error {
-		conn, err := n.connect(ctx, o)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
 		j, err := jetstream.Create(ctx, conn, n.config(conn, name))
 		if err != nil {
 			return err

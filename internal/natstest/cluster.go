@@ -219,6 +219,18 @@ func (c *Cluster) Leader() int {
 	}
 }
 
+// Serve runs a server of a configuration in this process until the test ends,
+// and returns its address.
+func Serve(t testing.TB, conf string) (url string) {
+	t.Helper()
+	n, err := inProcess(conf)
+	if err != nil {
+		t.Fatalf("start server: %v", err)
+	}
+	t.Cleanup(func() { _ = n.stop() })
+	return n.url
+}
+
 // inProcess runs a server of a configuration in this process.
 func inProcess(conf string) (*node, error) {
 	s, err := serve(conf)
@@ -226,7 +238,11 @@ func inProcess(conf string) (*node, error) {
 		return nil, err
 	}
 	stop := func() error { s.Shutdown(); s.WaitForShutdown(); return nil }
-	return &node{url: s.ClientURL(), route: "nats-route://" + s.ClusterAddr().String(), stop: stop, kill: stop}, nil
+	n := &node{url: s.ClientURL(), stop: stop, kill: stop}
+	if at := s.ClusterAddr(); at != nil {
+		n.route = "nats-route://" + at.String()
+	}
+	return n, nil
 }
 
 func serve(conf string) (*server.Server, error) {
