@@ -1,23 +1,25 @@
 package server_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
-	"github.com/deedledger/deed/internal/natstest"
 	"github.com/deedledger/deed/internal/servicetest"
 	"github.com/deedledger/deed/journal/jetstream"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/ledger/ledgertest"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server"
+	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/signer"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 )
 
 // The times of TestLeaseThroughStandby, by clocks that only the test moves: no
@@ -46,20 +48,24 @@ func (c *stopped) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// through is a run's lease whose heartbeats all go to one standby.
+// through is a run's lease whose heartbeats all go to one instance.
 type through struct {
 	*testing.T
-	client *client.Client
-	key    signer.Key
-	beat   ledger.Heartbeat
-	store  *jetstream.LeaseStore
+	to    *server.Local
+	key   signer.Key
+	beat  ledger.Heartbeat
+	store *jetstream.LeaseStore
 }
 
 // renew sends one heartbeat, which must be taken.
 func (r *through) renew() {
 	r.Helper()
 	r.beat.Number++
-	if err := r.client.Renew(servicetest.Within(r.T), r.beat, r.key); err != nil {
+	envelope, err := ledger.SealHeartbeat(r.beat, r.key)
+	if err == nil {
+		err = r.to.RenewThrough(servicetest.Within(r.T), envelope)
+	}
+	if err != nil {
 		r.Fatalf("heartbeat %d: %v", r.beat.Number, err)
 	}
 }
@@ -83,19 +89,16 @@ func (r *through) advance(c *stopped, d time.Duration, times uint64) {
 // TestLeaseThroughStandby: a run's lease lives for longer than its term by
 // heartbeats that a standby hands on, and has a full term after a failover.
 func TestLeaseThroughStandby(t *testing.T) {
-	cluster := natstest.StartCluster(t, servicetest.Name)
-	cluster.Await()
-	urls := strings.Split(cluster.URL(), ",")
-	o := servicetest.Passwords(t, urls[0], cluster.ServicePassword, cluster.ClientPassword)
+	o := single(t)
 	begun := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	one, two := &stopped{now: begun}, &stopped{now: begun}
 	cast := ledgertest.NewCast(servicetest.Name, one.Now)
-	options := func(dir, url string, c *stopped) server.Options {
+	options := func(dir string, c *stopped) server.Options {
 		options := servicetest.ExternalOptions(dir, o)
-		options.Now, options.External.Term, options.External.NATS.URL = c.Now, writerTerm, url
+		options.Now, options.External.Term = c.Now, writerTerm
 		return options
 	}
-	first := options(filepath.Join(t.TempDir(), "one"), urls[0], one)
+	first := options(filepath.Join(t.TempDir(), "one"), one)
 	folder, err := server.CreateExternal(servicetest.Within(t), first, servicetest.Name, func(service signer.PublicKey) (events.Event, error) {
 		return cast.Genesis(func(g *events.Genesis) { g.Service.Key = service.String() }), nil
 	})
@@ -105,23 +108,23 @@ func TestLeaseThroughStandby(t *testing.T) {
 	l := &servicetest.Ledger{Folder: folder}
 	f := &fleet{T: t, history: &history{begun: time.Now()}, cast: cast, instances: []*server.Local{runExternal(t, first)}}
 	awaitTrue(t, "leading", f.instances[0].Writer().Leading)
-	f.instances = append(f.instances, runExternal(t, options(l.Twin(t).Dir, urls[1], two)))
-	// A server gives a request to an instance that is connected to it, if one is.
-	near := o
-	near.URL = urls[1]
-	r := &through{T: t, client: servicetest.Dial(t, l.ExternalConfig(t, near, "")), key: cast.Key(ledgertest.ImplA)}
-	f.prepare(r.client)
-	f.claim(r.client, "TASK-1")
-	config := jetstream.Config{Ledger: servicetest.Name, Replicas: natstest.ClusterSize}
+	f.instances = append(f.instances, runExternal(t, options(l.Twin(t).Dir, two)))
+	c := servicetest.Dial(t, l.ExternalConfig(t, o, ""))
+	r := &through{T: t, to: f.instances[1], key: cast.Key(ledgertest.ImplA)}
+	f.prepare(c)
+	f.claim(c, "TASK-1")
+	config := jetstream.Config{Ledger: servicetest.Name}
 	if r.store, err = jetstream.OpenLease(servicetest.Within(t), dialService(t, o), config); err != nil {
 		t.Fatal(err)
 	}
-	r.beat = ledger.Heartbeat{Task: "TASK-1", Fence: int64(f.task("TASK-1").Fence)}
+	r.beat = ledger.Heartbeat{Ledger: servicetest.Name, Task: "TASK-1", Fence: int64(f.task("TASK-1").Fence)}
 	before := f.instances[0].Writer().Leading() && !f.instances[1].Writer().Leading()
 	for range 5 {
 		r.advance(one, runStep, 1)
 		r.renew()
 	}
+	nc := dialService(t, o)
+	awaitTrue(t, "handed on", func() bool { return handed(t, c, nc) == 5 })
 	if !before || !f.instances[0].Writer().Leading() || f.instances[1].Writer().Leading() {
 		t.Fatal("the writer changed before it was to")
 	}
@@ -137,6 +140,37 @@ func TestLeaseThroughStandby(t *testing.T) {
 	r.renew()
 	r.advance(two, runTerm, 0)
 	awaitTrue(t, "interrupted", func() bool { return f.task("TASK-1").Lease == nil })
+}
+
+// handed returns how many heartbeats the writer got from standbys.
+func handed(t *testing.T, c *client.Client, nc *nats.Conn) int {
+	t.Helper()
+	status, err := c.Status(servicetest.Within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := nc.SubscribeSync(nc.NewInbox())
+	if err == nil {
+		err = nc.PublishRequest("$SRV.STATS."+protocol.ServiceName, answers.Subject, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := answers.NextMsgWithContext(servicetest.Within(t))
+		var s micro.Stats
+		if err == nil {
+			err = json.Unmarshal(m.Data, &s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.Endpoints {
+			if e.Subject == protocol.SubjectForward(servicetest.Name, status.Writer, "renew") {
+				return e.NumRequests
+			}
+		}
+	}
 }
 
 // claim claims a task for a short term.
