@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -47,11 +48,11 @@ func TestContractOnThreeServers(t *testing.T) {
 			for ctx := natstest.Within(t); ; <-tick.C { // between two leaders there is nobody to ask
 				if j, err = open(ctx, nc, config); err == nil {
 					open = jetstream.Open
-					if _, err = j.Read(ctx, 1); err == nil || errors.Is(err, journal.ErrNotFound) {
+					if err = writable(ctx, j); err == nil {
 						break
 					}
 				}
-				if !errors.Is(err, journal.ErrUnavailable) || ctx.Err() != nil {
+				if !errors.Is(err, journal.ErrUnavailable) && !errors.Is(err, journal.ErrUnknown) || ctx.Err() != nil {
 					t.Fatal(err)
 				}
 			}
@@ -59,4 +60,17 @@ func TestContractOnThreeServers(t *testing.T) {
 			return j
 		}
 	})
+}
+
+// writable returns nil once the stream's leader takes writes: it reads, and it
+// refuses an expectation that cannot hold.
+func writable(ctx context.Context, j *jetstream.Journal) error {
+	if _, err := j.Read(ctx, 1); err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	_, err := j.Append(ctx, journaltest.NewMessage("is-there-a-leader", journaltest.SubjectA), journal.Expect{Last: 1 << 40})
+	if errors.Is(err, journal.ErrConflict) {
+		return nil
+	}
+	return err
 }
