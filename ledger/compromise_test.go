@@ -15,6 +15,7 @@ import (
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/ledger/ledgertest"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/projections/projectionstest"
 )
 
 // refused demands a refusal with a code and the beginning of a rule.
@@ -219,6 +220,58 @@ func TestCompromisedImplementer(t *testing.T) {
 		t.Errorf("resolved by a person, the task is %s, doubtful %t", got, open)
 	}
 	h.Audit()
+}
+
+// TestCompromisedBeforeRotation: the rotation of a key that was stolen before it
+// does not let its run go on: what the thief did in it is a person's to judge.
+func TestCompromisedBeforeRotation(t *testing.T) {
+	h := ledgertest.Found(t, "acme", memory(t, "acme"))
+	story := ledgertest.Delivery("TASK-1")
+	h.Play(story[:5])
+	stolen := h.Last() + 1
+	h.Play(story[5:7]) // dispatched and confirmed, by who knows whom
+	h.Do("", ledgertest.ImplA, ledgertest.Rotation(ledgertest.ImplA))
+	h.Do("", ledgertest.Founder, ledgertest.Compromise(ledgertest.ImplA, stolen))
+	if got := h.State("TASK-1"); got != projections.Interrupted {
+		t.Fatalf("the task is %s, want Interrupted", got)
+	}
+	h.Play([]ledgertest.Step{{Task: "TASK-1", Actor: ledgertest.Controller, Say: ledgertest.Claim(events.PurposeRecover)}, {Task: "TASK-1", Actor: ledgertest.Controller, Say: ledgertest.Recover}})
+	if got := h.State("TASK-1"); got != projections.Escalated {
+		t.Errorf("recovered, the task is %s, want Escalated", got)
+	}
+	h.Audit()
+
+	// A key that was stolen after its last use changes nothing.
+	h = ledgertest.Found(t, "acme", memory(t, "acme"))
+	h.Play(story[:7])
+	h.Do("", ledgertest.ImplA, ledgertest.Rotation(ledgertest.ImplA))
+	h.Do("", ledgertest.Founder, ledgertest.Compromise(ledgertest.ImplA, h.Last()))
+	h.Play(story[7:])
+}
+
+// TestCompromiseWhilePaused: a pause does not change where a voided failure
+// leads.
+func TestCompromiseWhilePaused(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		h := ledgertest.Found(t, "acme", memory(t, "acme"))
+		stepsTo(t, h, "TASK-1", projections.AwaitingVerification)
+		h.Play([]ledgertest.Step{{Task: "TASK-1", Actor: ledgertest.Verifier, Say: ledgertest.Receipt(projectionstest.Outcomes{"C1": events.ClassCodeFailure})}})
+		stolen := h.Last()
+		if paused {
+			h.Do("TASK-1", ledgertest.Founder, &events.Pause{Reason: "wait"})
+		}
+		h.Do("", ledgertest.Founder, ledgertest.Compromise(ledgertest.Verifier, stolen))
+		if got := h.State("TASK-1"); paused && got != projections.RepairQueued {
+			t.Errorf("paused, the task is %s", got)
+		}
+		if paused {
+			h.Do("TASK-1", ledgertest.Founder, &events.Unpause{Reason: "go on"})
+		}
+		if got := h.State("TASK-1"); got != projections.AwaitingVerification {
+			t.Errorf("paused %t: the task is %s", paused, got)
+		}
+		h.Audit()
+	}
 }
 
 // TestCompromiseIsRefused lists what key.compromised does not say.

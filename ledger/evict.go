@@ -47,7 +47,7 @@ func (w *Writer) tidy() (written int, err error) {
 	}
 	for _, task := range w.orphans() {
 		t := w.book.State.Task(task)
-		why := orphaned(&w.book.State.Registry, t.Lease)
+		why := orphaned(&w.book.State.Registry, t)
 		err := w.speak(t, &events.Interruption{Cause: "holder-revoked", Fence: int64(t.Lease.Fence), Text: why})
 		if err != nil {
 			return written, fmt.Errorf("interrupt %s: %w", task, err)
@@ -98,7 +98,7 @@ func (w *Writer) orphans() []string {
 	var found []string
 	for task := range w.leases.deadlines {
 		t := w.book.State.Task(task)
-		if t.Lease != nil && t.Blocked == nil && g.Quarantined(task) == nil && orphaned(g, t.Lease) != "" {
+		if t.Lease != nil && t.Blocked == nil && g.Quarantined(task) == nil && orphaned(g, t) != "" {
 			found = append(found, task)
 		}
 	}

@@ -83,6 +83,9 @@ func claimable(row *Row, t *projections.Task) bool {
 		release := e != nil && e.Purpose == events.PurposeRelease
 		return release == (row.Variant == string(events.PurposeRelease))
 	}
+	if t.State == projections.Approved && len(t.Quarantine) > 0 && t.Verdict() != projections.ItemPass {
+		return false
+	}
 	return !slices.ContainsFunc(t.Effects, func(e projections.Effect) bool { return e.Ambiguous() })
 }
 

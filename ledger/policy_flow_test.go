@@ -194,6 +194,43 @@ func TestPolicyInARelease(t *testing.T) {
 	h.Do("TASK-1", ledgertest.Operator, &events.Release{Reason: "other"})
 }
 
+// TestContractAnswersToItsOwnTier: what a policy says of a risk tier holds for
+// the contract that is proposed or accepted, whatever others the task has had,
+// and for a contract that leaves the tier.
+func TestContractAnswersToItsOwnTier(t *testing.T) {
+	const text = `@id("no-ann") forbid (principal == Actor::"ann", action == Action::"contract.accepted", resource) when { resource.riskTier == "production" };`
+	begin := func(first, second string) (h *ledgertest.House, accept func(version int64) error) {
+		h = ledgertest.Found(t, "acme", memory(t, "acme"))
+		h.Play([]ledgertest.Step{ledgertest.Publish(text, events.Tiers{})})
+		for i, tier := range []string{first, second} {
+			h.Do("TASK-1", ledgertest.Founder, projectionstest.Contract(int64(i)+1, func(c *events.Contract) { c.RiskTier = tier }))
+		}
+		return h, func(version int64) error {
+			_, err := h.Try("TASK-1", ledgertest.Founder, &events.Acceptance{Version: version, Digest: stateOf(h).Task("TASK-1").Version(version).Digest})
+			return err
+		}
+	}
+	h, accept := begin("production", "read-only")
+	wantRule(t, accept(1), ledger.CodeRule, "policy/no-ann")
+	if err := accept(2); err != nil {
+		t.Fatalf("accept a read-only contract: %v", err)
+	}
+	wantRule(t, accept(1), ledger.CodeRule, "policy/no-ann")
+	sameAfter(t, h)
+
+	// Whoever may not accept the tier may not lead a task out of it.
+	h, accept = begin("code", "production")
+	if err := accept(1); err != nil {
+		t.Fatal(err)
+	}
+	h.Play([]ledgertest.Step{ledgertest.Publish(ledgertest.NoFridays, events.Tiers{})})
+	if err := accept(2); err != nil {
+		t.Fatal(err)
+	}
+	h.Play([]ledgertest.Step{ledgertest.Publish(text, events.Tiers{})})
+	wantRule(t, accept(1), ledger.CodeRule, "policy/no-ann")
+}
+
 // TestPublication refuses what is no policy, whoever is no admin, and the
 // policy in force.
 func TestPublication(t *testing.T) {

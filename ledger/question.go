@@ -48,11 +48,10 @@ func Ask(l *projections.Ledger, s Submission, author *projections.Actor, row str
 	if author != nil {
 		q.Actor, q.Principal, q.Kind, q.Roles = author.Name, author.Principal, author.Kind, author.Roles
 	}
+	if tier := tierAfter(t, s.Payload); tier != "" && t.Contract() == nil {
+		q.Tier = tier
+	}
 	switch d := s.Payload.(type) {
-	case *events.Contract:
-		if t.Contract() == nil {
-			q.Tier = d.RiskTier
-		}
 	case *events.Result:
 		q.Paths = changedPaths(d)
 	case *events.Intent:
@@ -63,6 +62,20 @@ func Ask(l *projections.Ledger, s Submission, author *projections.Actor, row str
 		}
 	}
 	return q
+}
+
+// tierAfter returns the risk tier of the contract that an event proposes or
+// accepts, "" for other events.
+func tierAfter(t *projections.Task, p events.Payload) string {
+	switch d := p.(type) {
+	case *events.Contract:
+		return d.RiskTier
+	case *events.Acceptance:
+		if v := t.Version(d.Version); v != nil {
+			return v.Contract.RiskTier
+		}
+	}
+	return ""
 }
 
 // AskAbout returns what a question says of a task at an admission stamp.

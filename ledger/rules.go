@@ -222,7 +222,7 @@ func checkType(s *scene) *Refusal {
 		if s.task.Lease == nil || uint64(d.Fence) != s.task.Lease.Fence {
 			return refuse(CodeFence, s.row.Name(), "fence %d is not live", d.Fence)
 		}
-		if d.Cause == "holder-revoked" && orphaned(&s.ledger.Registry, s.task.Lease) == "" {
+		if d.Cause == "holder-revoked" && orphaned(&s.ledger.Registry, s.task) == "" {
 			return refuse(CodeRule, s.row.Name()+"/holder", "%s holds the lease by right", s.task.Lease.Actor)
 		}
 	case *events.Release:

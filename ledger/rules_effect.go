@@ -70,10 +70,7 @@ func checkIntent(s *scene, d *events.Intent) *Refusal {
 	if s.task.Lease.Purpose == events.PurposeRelease && s.task.Contract().Contract.RiskTier == "read-only" {
 		return refuse(CodeRule, rule+"/risk", "a read-only contract has no effects")
 	}
-	if refusal := checkGit(s, d); refusal != nil {
-		return refusal
-	}
-	return checkUndoing(s, d)
+	return firstOf(checkProven(s, s.task.Lease.Purpose, d.Compensates), checkGit(s, d), checkUndoing(s, d))
 }
 
 // existing returns the effect that an intent repeats, nil when it is new.
@@ -137,10 +134,7 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 			return refuse(CodeEffect, rule, "effect %s is open", open)
 		}
 	}
-	if refusal := checkUndoable(s, &e.Intent); refusal != nil {
-		return refusal
-	}
-	return checkGit(s, &e.Intent)
+	return firstOf(checkProven(s, s.task.Lease.Purpose, e.Intent.Compensates), checkUndoable(s, &e.Intent), checkGit(s, &e.Intent))
 }
 
 // retryable reports whether an effect is partly applied and its other parts

@@ -59,9 +59,11 @@ func checkCompromise(g *projections.Registry, keys *signer.Keyring, s Submission
 
 // orphaned says why nobody holds a live lease any more, "" while somebody
 // does: its holder was revoked or has no key, or it was claimed with a
-// compromised key by who knows whom. A lease goes on under a rotated key.
-func orphaned(g *projections.Registry, l *projections.Lease) string {
-	a := g.Actor(l.Actor)
+// compromised key by who knows whom, or such a key acted in the run since. A
+// lease goes on under a rotated key.
+func orphaned(g *projections.Registry, t *projections.Task) string {
+	l := t.Lease
+	a, c := g.Actor(l.Actor), g.Compromised(l.Key)
 	switch {
 	case a == nil || a.Revoked != 0:
 		return l.Actor + " is revoked"
@@ -69,6 +71,8 @@ func orphaned(g *projections.Registry, l *projections.Lease) string {
 		return l.Actor + " has no key that signs"
 	case g.Suspect(l.Key, l.Position):
 		return "the lease was claimed with a compromised key"
+	case c != nil && l.Position < c.Position && t.Doubtful():
+		return "a compromised key acted under the lease"
 	}
 	return ""
 }

@@ -91,6 +91,9 @@ func checkClaim(s *scene, d *events.Claim) *Refusal {
 	if d.Purpose == events.PurposeRecover {
 		return nil
 	}
+	if refusal := checkProven(s, d.Purpose, ""); refusal != nil {
+		return refusal
+	}
 	for _, match := range Matches(s.ledger, s.task, d.World, s.Admitted) {
 		switch match {
 		case projections.EscalateContractChanged, projections.ReAuthorize, projections.CreateRebaseRepair, projections.NewAttemptInputsChanged:

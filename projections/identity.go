@@ -50,26 +50,28 @@ func (l *Ledger) indexRegistry(r events.Record) {
 		l.suspect(r, d)
 	case *events.Invitation:
 		if len(d.GitIdentities) > 0 {
-			l.remap(r, d.Actor)
+			l.remap(r, d)
 		}
 	}
 }
 
-// remap looks again at the results with unmapped commits after an actor's
-// identities were added. Whoever turns out to be an author of a result has
-// not judged it.
-func (l *Ledger) remap(r events.Record, actor string) {
+// remap looks again at the results with commits under an address that an actor
+// was just given, whether or not somebody else commits under it, too. Whoever
+// turns out to be an author of a result has not judged it.
+func (l *Ledger) remap(r events.Record, d *events.Invitation) {
+	if l.Registry.RulesVersion() < rulesSecondReviewer {
+		return
+	}
+	given := func(email string) bool {
+		return slices.ContainsFunc(d.GitIdentities, func(own string) bool { return foldCase(own) == foldCase(email) })
+	}
 	for _, id := range l.TaskIDs() {
 		t := l.Tasks[id]
-		if t.Result == nil || len(t.Result.Unmapped) == 0 || t.Blocked != nil || t.State.Final() {
+		if t.Result == nil || t.Blocked != nil || t.State.Final() || !slices.ContainsFunc(t.Result.Data.Authors, given) {
 			continue
 		}
-		still := l.unmapped(t.Result.Unmapped)
-		if len(still) == len(t.Result.Unmapped) {
-			continue
-		}
-		t.Result.Unmapped = still
-		t.unjudge(l.Registry.Actor(actor), &l.Registry)
+		t.Result.Unmapped = l.unmapped(t.Result.Unmapped)
+		t.unjudge(l.Registry.Actor(d.Actor), &l.Registry)
 		t.fallBack(r)
 		if t.State == AwaitingReview && t.FatalFinding() == nil && t.Verdict() == ItemPass && t.Quorum() {
 			t.enter(r, Approved)

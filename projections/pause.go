@@ -15,6 +15,9 @@ type Pause struct {
 	// such receipt that refuted the result.
 	Decisive bool   `json:"decisive,omitempty"`
 	Failing  string `json:"failing,omitempty"`
+	// Lost says that evidence on the current input lost its force while a repair
+	// was queued: perhaps it was all that asked for the repair.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // holdReceipt keeps what a receipt on the current input means until the task
@@ -32,6 +35,9 @@ func (t *Task) holdReceipt(r events.Record) {
 func (t *Task) unpause(r events.Record) {
 	p := t.Pause
 	t.Pause = nil
+	if p != nil && p.Lost {
+		t.dequeue(r)
+	}
 	if p == nil || !p.Decisive || t.Stale() || t.Result == nil {
 		return
 	}

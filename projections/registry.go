@@ -87,17 +87,21 @@ func (g *Registry) GitIdentity(a *Actor) string {
 	if len(a.GitIdentities) > 0 {
 		return a.GitIdentities[0]
 	}
-	return a.Name + "@" + g.Genesis.Name + ".invalid"
+	return g.ownAddress(a)
 }
 
-// ByGitIdentity returns the actors that commit under the e-mail address.
+func (g *Registry) ownAddress(a *Actor) string { return a.Name + "@" + g.Genesis.Name + ".invalid" }
+
+// ByGitIdentity returns the actors that commit under the e-mail address. The
+// address that an actor had before an admin named one stays its own: else the
+// naming would hide whose the earlier commits are.
 // ASCII letters of either case are the same: mail does not tell them apart,
 // and whoever commits chooses the spelling.
 func (g *Registry) ByGitIdentity(email string) []*Actor {
 	var found []*Actor
 	for _, a := range g.Actors {
 		same := func(own string) bool { return foldCase(own) == foldCase(email) }
-		if slices.ContainsFunc(a.GitIdentities, same) || same(g.GitIdentity(a)) {
+		if slices.ContainsFunc(a.GitIdentities, same) || same(g.ownAddress(a)) {
 			found = append(found, a)
 		}
 	}

@@ -139,7 +139,7 @@ func (t *Task) weighs(s Suspect) bool {
 // held it.
 func (t *Task) fallBack(r events.Record) {
 	if t.Pause != nil && (t.State == AwaitingVerification || t.State == RepairQueued) {
-		t.Pause.Decisive = true // what leads on is taken when the pause ends
+		t.Pause.Decisive, t.Pause.Lost = true, t.State == RepairQueued // what leads on is taken when the pause ends
 		return
 	}
 	switch t.State {
@@ -151,10 +151,15 @@ func (t *Task) fallBack(r events.Record) {
 			t.interrupt(r)
 		}
 	case RepairQueued:
-		if p := t.Repair; p != nil && !p.Accepted && p.Kind == "code" && p.Compensate == "" && !t.Disproven() {
-			t.Repair = nil
-			t.enter(r, t.gate(AwaitingVerification))
-		}
+		t.dequeue(r)
+	}
+}
+
+// dequeue drops a repair that nothing asks for any more.
+func (t *Task) dequeue(r events.Record) {
+	if p := t.Repair; t.State == RepairQueued && p != nil && !p.Accepted && p.Kind == "code" && p.Compensate == "" && !t.Disproven() {
+		t.Repair = nil
+		t.enter(r, t.gate(AwaitingVerification))
 	}
 }
 
