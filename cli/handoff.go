@@ -138,6 +138,8 @@ func checkHandoff(state protocol.TaskState, g *projections.Registry, l *projecti
 		return refuse(ledger.CodeRule, "handoff/to", "%s has roles %s: who goes on needs the role %s", to, joined(next.Roles), string(role))
 	case len(next.Keys) == 0:
 		return refuse(ledger.CodeRule, "handoff/to", "%s was invited and has not claimed a key yet", to)
+	case !next.Signs():
+		return refuse(ledger.CodeRule, "handoff/to", "%s has no key that signs: the last one is compromised", to)
 	}
 	if open := t.OpenEffects(); len(open) > 0 {
 		err := refuse(ledger.CodeEffect, "handoff/effects", "settle first what is open: %s", strings.Join(openEffects(t), ", "))

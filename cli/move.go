@@ -49,6 +49,7 @@ var moveTable = [...]struct{ row, command string }{
 	{"lease.claimed release", "deed lease claim TASK --purpose release"},
 	{"lease.claimed recover", "deed recover TASK"},
 	{"recovery.decided", "deed recover TASK"},
+	{"attempt.interrupted", "deed attempt interrupt TASK"},
 	{"task.unpaused", "deed unpause TASK --reason TEXT"},
 	{"escalation.resolved", "deed escalation resolve TASK --action resume|reverify|repair|new-attempt|cancel --reason TEXT"},
 }
@@ -86,6 +87,8 @@ func leadsOn(row string, state protocol.TaskState) bool {
 		// An older version that was replaced is legal to accept too, and leads back.
 		return !t.Contracts[len(t.Contracts)-1].Accepted
 	case "receipt.recorded":
+		return state.Waiting.For == row
+	case "attempt.interrupted":
 		return state.Waiting.For == row
 	case "lease.claimed recover":
 		return t.State == projections.Interrupted || t.Stale()
@@ -133,7 +136,7 @@ func signers(row string, state protocol.TaskState) []string {
 	}
 	var names []string
 	for _, a := range authorsOf(row) {
-		if a.Role != "" && !slices.Contains(names, string(a.Role)) {
+		if a.Role != "" && a.Role != events.RoleService && !slices.Contains(names, string(a.Role)) {
 			names = append(names, string(a.Role))
 		}
 	}

@@ -146,6 +146,9 @@ func mayStart(state protocol.TaskState, who callers) error {
 		return withHint(err, "%s; then the owner resolves it: deed escalation resolve %s", t.Escalation.NextStep, t.ID)
 	case t.Lease != nil && !who.holds(t.Lease):
 		return fmt.Errorf("%w: %s holds the lease of task %s for %s, fence %d", errPending, t.Lease.Actor, t.ID, string(t.Lease.Purpose), t.Lease.Fence)
+	case t.Lease != nil && t.Lease.Purpose != events.PurposeRecover && t.Stale():
+		err := fmt.Errorf("%w: the run of task %s works on contract version %d, accepted is %d", errStart, t.ID, t.Attempt().Contract.Version, t.Contract().Contract.Version)
+		return withHint(err, "nothing of it counts any more: a controller ends it: deed attempt interrupt %s; then deed recover %s", t.ID, t.ID)
 	case finding != nil && !needsRecovery(t, who):
 		err := fmt.Errorf("%w: fatal finding %s is open: %s", errStart, finding.EventID, finding.Data.Text)
 		return withHint(err, "an owner or reviewer closes it: deed finding acknowledge %s --finding %s --reason TEXT", t.ID, finding.EventID)
@@ -185,7 +188,7 @@ func (s *session) recoverer(state protocol.TaskState, a author, o resuming) (*se
 	}
 	var names []string
 	for _, actor := range a.registry.Actors {
-		if actor.Has(events.RoleController) && actor.Revoked == 0 && len(actor.Keys) > 0 {
+		if actor.Has(events.RoleController) && actor.Signs() {
 			names = append(names, actor.Name)
 		}
 	}

@@ -99,7 +99,7 @@ func (j judge) cast(m move) []*projections.Actor {
 	named := len(m.As) > 0 && !slices.ContainsFunc(m.As, func(name string) bool { return slices.Contains(events.Roles(), events.Role(name)) })
 	for _, a := range j.g.Actors {
 		allowed := slices.ContainsFunc(by, func(author ledger.Author) bool {
-			return author.Role != "" && author.Cause == "" && a.Has(author.Role) && (author.Kind == "" || author.Kind == a.Kind)
+			return author.Role != "" && author.Role != events.RoleService && a.Has(author.Role) && (author.Kind == "" || author.Kind == a.Kind)
 		})
 		if named {
 			allowed = slices.Contains(m.As, a.Name)

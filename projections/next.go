@@ -127,8 +127,8 @@ func (t *Task) instruct(items []string) (do, success string) {
 		return "Settle every open effect with evidence: probe it, or let a person state what happened.", "no effect is open; the task is then Cancelled"
 	case t.Stale() && t.State != Escalated && t.Lease == nil:
 		return "Claim a recover lease and decide: the attempt works on an older contract than the accepted one.", "a recovery decision is recorded"
-	case t.Stale() && t.State != Escalated && t.State != RecoveryEvaluating:
-		return "Stop work and release the lease: the contract has changed.", "the lease has ended"
+	case t.outdated():
+		return "Stop work: the contract has changed, and nothing of this run counts any more. A controller interrupts it.", "the lease has ended"
 	}
 	switch {
 	case t.State == AwaitingVerification && t.Violated() != nil:

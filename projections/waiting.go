@@ -90,6 +90,9 @@ func (t *Task) waiting(row wait) Waiting {
 	case t.Pause != nil:
 		w.Roles, w.For = []events.Role{events.RoleOwner, events.RoleController}, events.TaskUnpaused.Short()
 		w.Since, w.Deadline = t.Pause.Admitted, t.Pause.Admitted+pauseTerm
+	case t.outdated():
+		w.Roles, w.For, w.Owner = []events.Role{events.RoleController}, events.AttemptInterrupted.Short(), t.Lease.Actor
+		w.Deadline = t.Lease.Admitted + t.Lease.TermSeconds*second
 	case t.Lease != nil:
 		w.Owner, w.Actors = t.Lease.Actor, []string{t.Lease.Actor}
 		w.Deadline = t.Lease.Admitted + t.Lease.TermSeconds*second
@@ -118,6 +121,12 @@ func (t *Task) waiting(row wait) Waiting {
 		w.Actors = t.Contract().Contract.Reviewers
 	}
 	return w
+}
+
+// outdated reports whether a run is live of which nothing counts any more: its
+// attempt works on an older contract. Its holder may only escalate.
+func (t *Task) outdated() bool {
+	return t.Lease != nil && t.Lease.Purpose != events.PurposeRecover && t.Stale()
 }
 
 // newest returns the accepted version, else the one proposed last, else nil.
