@@ -19,12 +19,6 @@ import (
 // permits, it is too large, or two statements have one id.
 var ErrPolicy = errors.New("bad policy")
 
-// Limits of a policy.
-const (
-	maxStatements = 64
-	maxNesting    = 64 // open brackets
-)
-
 // Policy is a compiled policy. It can only forbid: what the rules refuse stays
 // refused, whatever it says. One value serves any number of readers.
 type Policy struct {
@@ -58,7 +52,7 @@ type Ban struct {
 // with the statement at fault.
 func CompilePolicy(d *events.Policy) (*Policy, error) {
 	p := &Policy{tiers: d.Automation}
-	if err := nesting(d.Cedar); err != nil {
+	if err := bound(d.Cedar); err != nil {
 		return nil, err
 	}
 	list, err := cedar.NewPolicyListFromBytes("", []byte(d.Cedar))
@@ -79,24 +73,6 @@ func CompilePolicy(d *events.Policy) (*Policy, error) {
 		p.statements = append(p.statements, s)
 	}
 	return p, nil
-}
-
-// nesting bounds how deep a text can lead the parser.
-func nesting(text string) error {
-	depth, deepest := 0, 0
-	for _, c := range []byte(text) {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		}
-		deepest = max(deepest, depth)
-	}
-	if words := strings.Count(text, "if"); deepest > maxNesting || words > 8*maxNesting {
-		return fmt.Errorf("%w: nested %d deep, limit %d", ErrPolicy, max(deepest, words), maxNesting)
-	}
-	return nil
 }
 
 // newStatement names a statement by its @id, else by its number from 1.
