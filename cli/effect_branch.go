@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/runner"
 	"github.com/deedledger/deed/workspace"
@@ -83,6 +84,23 @@ func (s *session) branchTip(ctx context.Context, repo *workspace.Repo, remote, r
 		}
 	}
 	return repo.RemoteTip(ctx, remote, ref, env)
+}
+
+// underNobody refuses to move a branch under the files of a worktree: they would
+// not follow, and the next commit there would undo the move. It is asked again
+// before each call, since an approval may take days. A commit of what is staged
+// here fits the files here.
+func underNobody(ctx context.Context, repo *workspace.Repo, g *events.GitChange) error {
+	if g == nil || g.Remote != "" {
+		return nil
+	}
+	dir, err := repo.CheckedOut(ctx, g.Ref)
+	if err != nil || dir == "" || g.Merged == "" && dir == repo.Top() {
+		return err
+	}
+	branch := strings.TrimPrefix(g.Ref, "refs/heads/")
+	err = refuse(ledger.CodeRule, "effect.intended/checked-out", "%s is checked out in %s: its files would not follow", branch, dir)
+	return withHint(err, "leave it there: git -C %s switch --detach", wordOf(dir))
 }
 
 // askBranch is the probe of an effect that moves a branch: it asks git. The

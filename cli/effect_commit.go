@@ -170,6 +170,9 @@ func (s *session) newCommit(ctx context.Context, repo *workspace.Repo, state pro
 	case g.Message == "":
 		return nil, fmt.Errorf("%w: --message is missing", errUsage)
 	}
+	if err := underNobody(ctx, repo, g); err != nil {
+		return nil, err
+	}
 	s.sign(g, a)
 	d.Commit, d.Target = g.Parent, strings.TrimPrefix(g.Ref, "refs/heads/")
 	// The draft says what the commit will hold; no branch ever names it.

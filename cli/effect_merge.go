@@ -167,13 +167,5 @@ func mergeable(ctx context.Context, repo *workspace.Repo, t *projections.Task, g
 		err := refuse(ledger.CodeStale, "effect.intended/tree", "merging %s into %s at %s gives %s, the approved tree is %s", short(g.Merged), target, short(g.Parent), said, g.Tree)
 		return withHint(err, "the target moved: deed lease release %s --reason other; then deed recover %s asks for a rebase", t.ID, t.ID)
 	}
-	if g.Remote != "" {
-		return nil
-	}
-	dir, err := repo.CheckedOut(ctx, g.Ref)
-	if err == nil && dir != "" {
-		err = refuse(ledger.CodeRule, "effect.intended/checked-out", "%s is checked out in %s: its files would not follow", target, dir)
-		err = withHint(err, "leave it there: git -C %s switch --detach", wordOf(dir))
-	}
-	return err
+	return underNobody(ctx, repo, g)
 }

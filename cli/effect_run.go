@@ -127,6 +127,9 @@ func needsApproval(t *projections.Task, e *projections.Effect) bool {
 
 // callUnder makes the call while the lease is held and renewed.
 func (s *session) callUnder(ctx context.Context, c *call, l *projections.Lease) error {
+	if err := underNobody(ctx, c.repo, c.intent.Git); err != nil {
+		return err
+	}
 	held, stop, err := s.hold(ctx, c.task, l)
 	if err != nil {
 		return err
