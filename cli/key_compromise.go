@@ -25,22 +25,28 @@ escalated, since a person has to look; a lease that it holds is interrupted. Wha
 delivered stays so, and is marked suspect. What it signed before stays valid.
 
 See first whom it concerns: deed key affected KEYID --since POS. An admin whose own key it
-is rotates it first.`,
+is rotates it first. Where the key was rotated since that position, nobody but its holder
+knows who did it: the key that followed goes on, until it is called compromised too.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			if _, err := signer.ParseKeyID(args[0]); err != nil {
 				return fmt.Errorf("%w: %w", errUsage, err)
 			}
 			var held steady
+			var followed events.Position
 			ack, err := s.appendRegistry(ctx, s.author, func(a author) (events.Payload, error) {
 				holder, err := holderOf(&a.registry, args[0])
 				if err != nil {
 					return nil, err
 				}
+				followed = rotatedSince(holder, args[0], events.Position(since))
 				d := &events.KeyCompromise{Actor: holder.Name, Key: args[0], Since: events.Position(since), Reason: reason}
 				return d, steadyActor(&held, &a.registry, holder.Name)
 			})
 			if err != nil {
 				return err
+			}
+			if followed != 0 {
+				s.note("it was rotated at position %d: if its holder did not do that, the key that followed is somebody else's, and goes on until it is called compromised too", followed)
 			}
 			return s.acked(ack, "key %s is compromised since %d; see whom it concerns: deed key affected %s", args[0], since, args[0])
 		}),
@@ -48,6 +54,17 @@ is rotates it first.`,
 	cmd.Flags().Uint64Var(&since, "since", 0, "first position at which somebody else may have used it")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, one line")
 	return administers(cmd, f)
+}
+
+// rotatedSince returns where an actor's key was rotated at a position or later,
+// 0 where it was not: a thief may have done it.
+func rotatedSince(a *projections.Actor, key string, since events.Position) events.Position {
+	for _, k := range a.Ended {
+		if k.ID == key && k.Cause == "rotated" && k.Position >= since {
+			return k.Position
+		}
+	}
+	return 0
 }
 
 // holderOf returns the actor who holds or held a key.
