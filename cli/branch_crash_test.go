@@ -162,11 +162,11 @@ func TestTwoCommitsAtOnce(t *testing.T) {
 	s.work("impl-a")
 	s.write("a.txt", "b\n")
 	tree := s.git("write-tree")
-	var codes [3]int
+	var answers [3]command
 	ctx := t.Context()
 	var runs []func()
-	for i := range codes {
-		runs = append(runs, func() { codes[i] = runDeed(ctx, s, "impl-a", s.commitArgs()).code })
+	for i := range answers {
+		runs = append(runs, func() { answers[i] = runDeed(ctx, s, "impl-a", s.commitArgs()) })
 	}
 	together(runs...)
 	s.cmd("impl-a", s.commitArgs()...).succeeds()
@@ -174,9 +174,9 @@ func TestTwoCommitsAtOnce(t *testing.T) {
 	if n := len(s.state().Effects[0].Tries); n != 1 {
 		t.Errorf("%d tries", n)
 	}
-	for _, code := range codes {
-		if code != 0 && code != cli.ExitEffect && code != cli.ExitConflict && code != cli.ExitRefused {
-			t.Errorf("exit code %d", code)
+	for _, a := range answers {
+		if code := a.code; code != 0 && code != cli.ExitEffect && code != cli.ExitConflict && code != cli.ExitRefused {
+			t.Errorf("exit code %d: %s", code, a.stderr)
 		}
 	}
 }

@@ -71,10 +71,6 @@ func (s *session) commitCall(ctx context.Context, task string, cf commitFlags) (
 	if err != nil {
 		return nil, err
 	}
-	state, err := s.existing(ctx, task)
-	if err != nil {
-		return nil, err
-	}
 	ref, err := commitBranch(ctx, repo, cf.branch)
 	if err != nil {
 		return nil, err
@@ -84,6 +80,11 @@ func (s *session) commitCall(ctx context.Context, task string, cf commitFlags) (
 		return nil, errNoBranch(err, ref)
 	}
 	if g.Tree, err = repo.StagedTree(ctx); err != nil {
+		return nil, err
+	}
+	// Read last: whoever committed this tree meanwhile has said so before.
+	state, err := s.existing(ctx, task)
+	if err != nil {
 		return nil, err
 	}
 	if e := begun(state.Task, g); e != nil {

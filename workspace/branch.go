@@ -3,9 +3,13 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,12 +70,33 @@ func (r *Repo) MakeCommit(ctx context.Context, d Draft) (string, error) {
 }
 
 // StagedTree writes the tree of what is staged, which no commit names yet, and gives its
-// id. Error: [ErrMergeConflict] while paths are unmerged.
+// id. It reads a copy of the index, so that it neither waits for another git process nor
+// stands in its way. Error: [ErrMergeConflict] while paths are unmerged.
 func (r *Repo) StagedTree(ctx context.Context) (string, error) {
-	id, err := r.git("write-tree").line(ctx)
-	if exitCode(err) == 128 {
-		return "", fmt.Errorf("write staged tree: %w: %w", ErrMergeConflict, err)
+	dir, err := os.MkdirTemp("", "deed-index-")
+	if err != nil {
+		return "", fmt.Errorf("write staged tree: %w", err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	index := filepath.Join(dir, "index")
+	text, err := os.ReadFile(filepath.Join(r.gitDir, "index"))
+	if err == nil {
+		err = os.WriteFile(index, text, 0o600)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without an index nothing is staged
+		return "", fmt.Errorf("write staged tree: %w", err)
+	}
+	ask := func(args ...string) gitCall {
+		return gitCall{dir: r.top, args: args, env: []string{"GIT_INDEX_FILE=" + index}}
+	}
+	unmerged, err := ask("ls-files", "--unmerged", "-z").run(ctx)
+	if err != nil {
+		return "", fmt.Errorf("write staged tree: %w", err)
+	}
+	if len(unmerged) > 0 {
+		return "", fmt.Errorf("write staged tree: %w", ErrMergeConflict)
+	}
+	id, err := ask("write-tree").line(ctx)
 	if err != nil || !r.isObjectID(id) {
 		return "", fmt.Errorf("write staged tree: %w", firstError(err, ErrGitOutput))
 	}

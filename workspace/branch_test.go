@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +63,48 @@ func TestMakeCommit(t *testing.T) {
 	}
 	if _, err := r.RemoteTip(t.Context(), "nowhere", "refs/heads/main", nil); err == nil {
 		t.Error("a remote that is not there has a tip")
+	}
+}
+
+// TestStagedTree reads what is staged beside a git process that holds the
+// index, also a split one, and changes no byte of it.
+func TestStagedTree(t *testing.T) {
+	f := newFixture(t)
+	r := f.open()
+	empty, err := r.StagedTree(t.Context())
+	must(t, err)
+	f.write("a", "1")
+	f.git("add", "a")
+	for _, split := range []string{"--no-split-index", "--split-index"} {
+		f.git("update-index", split)
+		want := f.git("write-tree")
+		lock := filepath.Join(r.GitDir(), "index.lock")
+		must(t, os.WriteFile(lock, nil, 0o600))
+		before, err := os.ReadFile(filepath.Join(r.GitDir(), "index"))
+		must(t, err)
+		if got, err := r.StagedTree(t.Context()); err != nil || got != strings.TrimSpace(want) || got == empty {
+			t.Errorf("%s: %s, %v, want %s", split, got, err, want)
+		}
+		after, err := os.ReadFile(filepath.Join(r.GitDir(), "index"))
+		must(t, err)
+		if !bytes.Equal(before, after) {
+			t.Errorf("%s: the index changed", split)
+		}
+		must(t, os.Remove(lock))
+	}
+	f.commit("one")
+	f.git("switch", "-qc", "side")
+	f.write("a", "2")
+	f.commit("two")
+	f.git("switch", "-q", "-")
+	f.write("a", "3")
+	f.commit("three")
+	merge := exec.Command("git", "-C", r.Top(), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "merge", "-q", "side")
+	if out, err := merge.CombinedOutput(); err == nil {
+		t.Fatalf("no conflict: %s", out)
+	}
+	if _, err := r.StagedTree(t.Context()); !errors.Is(err, ErrMergeConflict) {
+		t.Errorf("an unmerged index: %v", err)
 	}
 }
 
