@@ -75,11 +75,15 @@ func (s *session) cosign(ctx context.Context, name string) error {
 	if err = errors.Join(w.err, err); err != nil {
 		return err
 	}
-	if c, err = addSignature(c, d.Signed, keys, key); err != nil {
+	more, err := addSignature(c, d.Signed, keys, key)
+	if err != nil {
 		return err
 	}
-	if err := replaceFile(s.abs(name), c.text()); err != nil {
-		return fmt.Errorf("write event: %w", err)
+	if err := s.reach(placeSigned); err != nil {
+		return err
+	}
+	if err := s.signInPlace(name, c, more); err != nil {
+		return err
 	}
 	d.Signed = names(append(signed, key.ID()), keys)
 	return s.cosignResult(d, "signed")

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/deedledger/deed/events"
+	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/signer"
+	"golang.org/x/sys/unix"
 )
 
 // cosignSchema is the first line of a file with an event that waits for
@@ -83,6 +86,45 @@ func (s *session) writeCosign(name string, c cosignFile) error {
 	_, err = file.Write(c.text())
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("write event: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}
+
+// signInPlace replaces a file that was read as before. If somebody else signed
+// it in between, that is a conflict: a signature is never dropped.
+func (s *session) signInPlace(name string, before, after cosignFile) error {
+	path := s.abs(name)
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	defer func() { _ = file.Close() }() // nothing was written; closing unlocks
+	for {
+		if err = unix.Flock(int(file.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", plain(name), err)
+	}
+	// Whoever waited for the lock may hold that of a file which was replaced.
+	held, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	there, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 2*events.MaxExport))
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	if !os.SameFile(held, there) || !bytes.Equal(text, before.text()) {
+		return withHint(&ledger.Refusal{Class: ledger.Conflict, Code: ledger.CodeHead, Rule: "cosign", Text: "somebody else signed the file meanwhile"}, "run it again: their signature is kept")
+	}
+	if err := replaceFile(path, after.text()); err != nil {
+		return fmt.Errorf("write event: %w", err)
 	}
 	return nil
 }

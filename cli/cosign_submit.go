@@ -49,7 +49,7 @@ func (s *session) submitAdministered(ctx context.Context, e events.Event, p even
 		if out != "" {
 			return ledger.Ack{}, withHint(fmt.Errorf("%w: --cosign-out: this takes one signature", errUsage), "leave --cosign-out out")
 		}
-		return s.client.Submit(ctx, e, s.flags.dryRun)
+		return s.submit(ctx, e, p.Type())
 	}
 	ack, err := s.client.Submit(ctx, e, true) // nobody is asked to sign what the rules refuse
 	if !onlyShort(err) {

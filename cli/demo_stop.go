@@ -21,6 +21,10 @@ const placeCall = "call"
 func placeBefore(t events.Type) string { return "before:" + t.Short() }
 func placeAfter(t events.Type) string  { return "after:" + t.Short() }
 
+// placeSigned is the place between a signature on an event that others sign,
+// too, and the file that takes it.
+const placeSigned = "signed"
+
 // stopPoll is how often a stopped process looks whether it may go on.
 const stopPoll = 10 * time.Millisecond
 
