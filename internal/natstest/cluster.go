@@ -150,6 +150,18 @@ const tryTimeout = 2 * time.Second
 // that sees every server.
 func (c *Cluster) Await() {
 	c.t.Helper()
+	c.ask("the cluster is not ready", func(ctx context.Context, js natsjs.JetStream) error {
+		_, err := js.CreateStream(ctx, natsjs.StreamConfig{Name: "READY", Replicas: ClusterSize, Storage: natsjs.MemoryStorage})
+		if err != nil {
+			return err
+		}
+		return js.DeleteStream(ctx, "READY")
+	})
+}
+
+// ask puts a question until it is answered. A test that has no answer fails.
+func (c *Cluster) ask(failed string, question func(context.Context, natsjs.JetStream) error) {
+	c.t.Helper()
 	nc := c.Dial(embedded.ServiceUser)
 	defer nc.Close()
 	js, err := natsjs.New(nc)
@@ -158,21 +170,16 @@ func (c *Cluster) Await() {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	var last error
 	for ctx := Within(c.t); ; <-tick.C {
 		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		_, err := js.CreateStream(try, natsjs.StreamConfig{Name: "READY", Replicas: ClusterSize, Storage: natsjs.MemoryStorage})
-		if err == nil {
-			err = js.DeleteStream(try, "READY")
-		}
+		err := question(try, js)
 		cancel()
 		if err == nil {
 			return
 		}
 		if ctx.Err() != nil {
-			c.t.Fatalf("the cluster is not ready: %v", last)
+			c.t.Fatalf("%s: %v", failed, err)
 		}
-		last = err
 	}
 }
 
@@ -193,30 +200,24 @@ func (c *Cluster) Dial(user string) *nats.Conn {
 }
 
 // Leader returns which server leads the ledger's stream, once one does.
-func (c *Cluster) Leader() int {
+func (c *Cluster) Leader() (leader int) {
 	c.t.Helper()
-	nc := c.Dial(embedded.ServiceUser)
-	defer nc.Close()
-	js, err := natsjs.New(nc)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for ctx := Within(c.t); ; <-tick.C {
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		s, err := js.Stream(try, journal.StreamName(c.ledger))
-		cancel()
-		if err == nil && s.CachedInfo().Cluster != nil {
-			names := []string{"deed-1", "deed-2", "deed-3"}
-			if i := slices.Index(names, s.CachedInfo().Cluster.Leader); i >= 0 && c.nodes[i] != nil {
-				return i
-			}
+	c.ask("nobody leads the stream", func(ctx context.Context, js natsjs.JetStream) error {
+		s, err := js.Stream(ctx, journal.StreamName(c.ledger))
+		if err != nil {
+			return err
 		}
-		if ctx.Err() != nil {
-			c.t.Fatal("nobody leads the stream")
+		name := ""
+		if s.CachedInfo().Cluster != nil {
+			name = s.CachedInfo().Cluster.Leader
 		}
-	}
+		leader = slices.Index([]string{"deed-1", "deed-2", "deed-3"}, name)
+		if leader < 0 || c.nodes[leader] == nil {
+			return fmt.Errorf("its leader is %q", name)
+		}
+		return nil
+	})
+	return leader
 }
 
 // Serve runs a server of a configuration in this process until the test ends,
