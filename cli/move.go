@@ -64,13 +64,20 @@ func movesOf(state protocol.TaskState) []move {
 	for _, m := range moveTable {
 		legal := slices.ContainsFunc(state.Next, func(n ledger.NextEvent) bool { return n.Event == m.row })
 		if legal && leadsOn(m.row, state) {
-			list = append(list, newMove(m.row, strings.ReplaceAll(m.command, "TASK", t.ID), signers(m.row, state)))
+			found := newMove(m.row, strings.ReplaceAll(m.command, "TASK", t.ID), signers(m.row, state))
+			if a := t.Attempt(); m.row == "escalation.resolved" && a != nil && a.Snapshot.Inputs.Policy != state.Policy {
+				found.Note = "another policy is in force now: --repin pins it"
+			}
+			list = append(list, found)
 		}
 	}
 	for _, f := range t.Findings {
 		if f.Open && f.Data.Severity == "fatal" {
 			list = append(list, newMove("finding.acknowledged", "deed finding acknowledge "+t.ID+" --finding "+f.EventID+" --reason TEXT", signers("finding.acknowledged", state)))
 		}
+	}
+	if t.State == projections.Escalated {
+		return append(effectMoves(state), list...) // what is unknown is settled before anybody decides how to go on
 	}
 	return append(list, effectMoves(state)...)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
@@ -27,7 +26,7 @@ func clipped(s string) string {
 }
 
 // when prints an admission stamp with its date.
-func when(ns int64) string { return events.FormatTime(time.Unix(0, ns)) }
+func when(ns int64) string { return events.FormatStamp(ns) }
 
 // waitsFor says in a few words for what and whom a task waits.
 func waitsFor(w projections.Waiting) string {

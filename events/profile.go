@@ -101,6 +101,9 @@ func ParseTime(s string) (time.Time, error) {
 // FormatTime returns t in the one spelling that events use, cut to seconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 
+// FormatStamp returns an admission stamp, in ns, as FormatTime does a time.
+func FormatStamp(ns int64) string { return FormatTime(time.Unix(0, ns)) }
+
 // FormatSequence returns n as the 20 digits of a sequence attribute.
 func FormatSequence(n uint64) string { return fmt.Sprintf("%020d", n) }
 

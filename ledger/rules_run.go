@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"slices"
-	"time"
 
 	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
@@ -81,7 +80,7 @@ func checkClaim(s *scene, d *events.Claim) *Refusal {
 		return refuse(CodeStale, rule, "fence %d, the next one is %d", s.Event.Fence, s.task.Fence+1)
 	}
 	if r := s.task.Reserved; r != nil && r.To != s.Event.AuthID && s.Admitted < r.Until && d.Purpose != events.PurposeRecover {
-		return refuse(CodeRule, rule+"/reserved", "only %s may claim until %s", r.To, events.FormatTime(time.Unix(0, r.Until)))
+		return refuse(CodeRule, rule+"/reserved", "only %s may claim until %s", r.To, events.FormatStamp(r.Until))
 	}
 	if s.task.State == projections.RepairQueued {
 		if refusal := checkRepairClaim(s, d); refusal != nil {

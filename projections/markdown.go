@@ -119,7 +119,7 @@ func (r Resume) Markdown() string {
 		p.printf("check %s of %s: %s", c.ID, c.Acceptance, strings.Join(c.Command, " "))
 	})
 	if r.Paused != nil {
-		p.printf("\npaused by %s since %s ns", r.Paused.Actor, r.Paused.Since)
+		p.printf("\npaused by %s since %s", r.Paused.Actor, events.FormatStamp(r.Paused.Since))
 	}
 	if r.Next.Step+r.Next.Unit != "" {
 		p.printf("\nopen step: %s; next unit: %s", or(r.Next.Step, "none"), or(r.Next.Unit, "none"))
@@ -171,7 +171,7 @@ func (r Resume) markdownState(p *page) {
 	p.heading("Left")
 	p.printf("- repairs: %s, stalls: %s, contract expires: %s", r.Budget.Repairs, r.Budget.Stalls, or(r.Budget.Expires, "never"))
 	w := r.Waiting
-	p.printf("- waiting for %s by %s; owner %s; since %s ns, deadline %s ns", or(w.For, "nothing"), roleNames(w.Roles), or(w.Owner, "nobody"), w.Since, w.Deadline)
+	p.printf("- waiting for %s by %s; owner %s; since %s, deadline %s", or(w.For, "nothing"), roleNames(w.Roles), or(w.Owner, "nobody"), events.FormatStamp(w.Since), events.FormatStamp(w.Deadline))
 	if c := r.Recover; c != nil {
 		p.printf("- last recovery: %s by %s, from %s to %s, at head %s", c.Decision, c.Actor, c.From, c.To, c.Head)
 	}
