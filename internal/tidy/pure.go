@@ -49,7 +49,6 @@ func admittedImports() []admittedImport {
 		{"ledger/lease.go", "time", "terms and deadlines over instants that are arguments"},
 		{"ledger/policy_grid.go", "time", "names the weekday of an instant that is an argument"},
 		{"ledger/question.go", "time", "splits an admission stamp into date, weekday and hour in UTC"},
-		{"ledger/rules_run.go", "time", "spells the instant of an event's stamp in a refusal"},
 		{"signer/envelope.go", "context", "the DSSE library's signer takes one; nothing waits on it"},
 	}
 }
