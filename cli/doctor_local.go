@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/deedledger/deed/server"
+	"github.com/deedledger/deed/signer"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -30,8 +32,24 @@ func (d *doctor) folderRights(f *server.Folder) {
 	for _, name := range []string{"", "service.key", "client.json"} {
 		d.rights("folder", filepath.Join(f.Dir, name))
 	}
+	d.serviceKey(f)
 	if len(d.list) == before {
 		d.say(found{"folder", checkOK, ""}, "%s is its owner's alone", f.Dir)
+	}
+}
+
+// serviceKey holds the service's key, where it is kept here, against the one
+// that clients are to trust.
+func (d *doctor) serviceKey(f *server.Folder) {
+	key, err := signer.ReadPublicKeyFile(signer.PublicKeyPath(f.KeyPath()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return // the service runs elsewhere
+	}
+	if err == nil && key.String() != f.Service {
+		err = errors.New("service.key is not the key that ledger.json names")
+	}
+	if err != nil {
+		d.say(found{"folder", checkFail, "put back the ledger.json, or the service.key, that was there"}, "%v", err)
 	}
 }
 
