@@ -57,7 +57,5 @@ func TestCreatePreparedOutside(t *testing.T) {
 	l := runExternal(t, o)
 	c := servicetest.Dial(t, (&servicetest.Ledger{Folder: again}).ExternalConfig(t, outside, filepath.Join(t.TempDir(), "head")))
 	wantEvents(t, c, 1)
-	if !l.Writer().Leading() {
-		t.Error("the instance does not lead")
-	}
+	awaitTrue(t, "leading", l.Writer().Leading)
 }
