@@ -12,6 +12,32 @@ type Check struct {
 	// exactly these bytes.
 	Files          []PinnedFile `json:"files,omitempty"`
 	TimeoutSeconds int64        `json:"timeoutSeconds"`
+	// Report is the test report that the command writes; nil when only its exit
+	// status speaks.
+	Report *ReportRef `json:"report,omitempty"`
+	// Skips are the names of tests that may be skipped, sorted; any other
+	// skipped test leaves the check unproven.
+	Skips []string `json:"skips,omitempty"`
+}
+
+// ReportRef says where a check's command writes its test report, and in which
+// form.
+type ReportRef struct {
+	Format string `json:"format"` // one of ReportFormats
+	// Path is an encoded path below the repository; "-" is the command's
+	// output, for go-test-json and tap only.
+	Path string `json:"path"`
+}
+
+// ReportFormats returns the forms of test reports that a check may name.
+func ReportFormats() []string { return []string{"go-test-json", "junit", "tap", "ctrf", "sarif"} }
+
+// Service is something outside the repository that checks need, such as a
+// database. Its command exits with 0 exactly while the service is healthy.
+type Service struct {
+	Name           string   `json:"name"`
+	Command        []string `json:"command"`
+	TimeoutSeconds int64    `json:"timeoutSeconds"`
 }
 
 // PinnedFile is a path and the SHA-256 of its content.
@@ -63,6 +89,9 @@ type Contract struct {
 	MaxStalls  int64    `json:"maxStalls"`
 	Expires    string   `json:"expires,omitzero"`
 	Parent     string   `json:"parent,omitzero"`
+	// Services are asked for their health where a check fails: while one is
+	// down, a failure is the environment's and not the code's.
+	Services []Service `json:"services,omitempty"`
 }
 
 // Type returns ContractProposed.
@@ -114,6 +143,13 @@ func (c *Contract) Validate() error {
 	v.number("maxStalls", c.MaxStalls, 1, 100)
 	v.when("expires", c.Expires)
 	v.that(c.Parent == "" || ValidTask(c.Parent), "parent", "%q is no task", clip(c.Parent))
+	v.count("services", len(c.Services), 0, 16)
+	names := make([]string, len(c.Services))
+	for i, s := range c.Services {
+		names[i] = s.Name
+		v.within(index("services", i), s.validate)
+	}
+	v.unique("services", names)
 	return v.err
 }
 
@@ -158,6 +194,23 @@ func (c Check) validate(v *validation) {
 	}
 	v.sorted("files", paths)
 	v.number("timeoutSeconds", c.TimeoutSeconds, 1, 86_400)
+	if c.Report != nil {
+		v.within("report", c.Report.validate)
+	}
+	v.lines("skips", c.Skips, 64)
+	v.sorted("skips", c.Skips)
+}
+
+func (r *ReportRef) validate(v *validation) {
+	v.oneOf("format", r.Format, ReportFormats()...)
+	v.path("path", r.Path)
+	v.that(r.Path != "-" || r.Format == "go-test-json" || r.Format == "tap", "path", "the output of a command is no %s report", r.Format)
+}
+
+func (s Service) validate(v *validation) {
+	v.name("name", s.Name)
+	v.command("command", s.Command, false)
+	v.number("timeoutSeconds", s.TimeoutSeconds, 1, 86_400)
 }
 
 func (o Owners) validate(v *validation) {

@@ -1,5 +1,7 @@
 package events
 
+import "strings"
+
 // MaxEvidence is how many pieces of evidence an event may name.
 const MaxEvidence = 32
 
@@ -12,6 +14,11 @@ type Evidence struct {
 	Ran      *Ran   `json:"ran,omitempty"`    // what the author says it ran
 	Path     string `json:"path,omitzero"`    // encoded
 	Note     string `json:"note,omitzero"`    // one line
+	// Kind says what it shows: screenshot, trace, api-response or browser-check.
+	Kind string `json:"kind,omitzero"`
+	URL  string `json:"url,omitzero"` // what was looked at, http or https
+	// Outcome is what the look gave: pass, fail or inconclusive.
+	Outcome Outcome `json:"outcome,omitzero"`
 }
 
 // evidence checks a list of evidence; a step's proof and a decision's grounds
@@ -44,6 +51,29 @@ func (e *Evidence) validate(v *validation) {
 		v.path("path", e.Path)
 	}
 	v.line("note", e.Note, true)
+	if e.Kind != "" {
+		v.oneOf("kind", e.Kind, "screenshot", "trace", "api-response", "browser-check")
+	}
+	v.url("url", e.URL)
+	if e.Outcome != "" {
+		v.outcome("outcome", e.Outcome)
+	}
+}
+
+// url checks an optional address: http or https, printable ASCII.
+func (v *validation) url(member, s string) {
+	if s == "" {
+		return
+	}
+	rest, ok := strings.CutPrefix(s, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(s, "http://")
+	}
+	ok = ok && rest != "" && len(s) <= MaxLine
+	for i := range len(rest) {
+		ok = ok && rest[i] > 0x20 && rest[i] < 0x7f
+	}
+	v.that(ok, member, "%q is no address (https://…, printable ASCII, at most %d bytes)", clip(s), MaxLine)
 }
 
 // id checks the id of an event.

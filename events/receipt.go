@@ -1,6 +1,10 @@
 package events
 
-import "unicode/utf8"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Outcome is what a check proved.
 type Outcome string
@@ -35,6 +39,51 @@ type CheckOutcome struct {
 	Executed   int64  `json:"executed,omitzero"` // tests executed, where known
 	Output     string `json:"output,omitzero"`   // bounded window of the output
 	Artifact   string `json:"artifact"`          // SHA-256 of the whole output
+	// Counts are what the check's test report counts; nil without a report.
+	Counts *Counts `json:"counts,omitempty"`
+	// Flaky says that tries on the same input gave different outcomes, or that
+	// the report says so of a test.
+	Flaky bool `json:"flaky,omitzero"`
+	// Tries are the earlier tries of a check that ran again, oldest first.
+	Tries []Try `json:"tries,omitempty"`
+	// Notes are findings on this outcome, such as "executed 12, before 40".
+	Notes []string `json:"notes,omitempty"`
+	// Evidence is what else shows the outcome: screenshots, traces, replies.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Counts are the tests of a report. Those that were neither executed nor
+// skipped never ended.
+type Counts struct {
+	Total    int64 `json:"total"`
+	Executed int64 `json:"executed"`
+	Passed   int64 `json:"passed"`
+	Failed   int64 `json:"failed"`
+	Skipped  int64 `json:"skipped"`
+	Flaky    int64 `json:"flaky,omitzero"` // failed, and passed when tried again
+}
+
+// Try is how an earlier try of a check ended.
+type Try struct {
+	Outcome    Outcome `json:"outcome"`
+	Class      Class   `json:"class"`
+	Rule       string  `json:"rule"`
+	Exit       int64   `json:"exit"`
+	DurationMS int64   `json:"durationMs"`
+	Artifact   string  `json:"artifact"`
+}
+
+// ReceiptSource says where a receipt's outcomes come from: checks that the verifier
+// ran itself, or the run of a CI provider that it imported.
+type ReceiptSource struct {
+	Kind           string `json:"kind"` // run or import
+	Provider       string `json:"provider,omitzero"`
+	Workflow       string `json:"workflow,omitzero"`
+	WorkflowCommit string `json:"workflowCommit,omitzero"` // where the workflow's own text is from
+	RunID          string `json:"runId,omitzero"`
+	RunAttempt     int64  `json:"runAttempt,omitzero"`
+	URL            string `json:"url,omitzero"`
+	Commit         string `json:"commit,omitzero"` // what the run tested
 }
 
 // Environment is where a verifier ran.
@@ -50,6 +99,9 @@ type Verifier struct {
 	Kind      string `json:"kind"` // ci, human or isolated-agent
 	Version   string `json:"version"`
 	Assurance string `json:"assurance"` // isolated, same-host or same-principal-degraded
+	// Confinement is what kept the checks from the rest of the machine:
+	// "landlock-N" by the version of that interface, or "none: REASON".
+	Confinement string `json:"confinement,omitzero"`
 }
 
 // Binding is what a receipt is about. The input digest is the SHA-256 of its
@@ -83,6 +135,7 @@ type Receipt struct {
 	ObservedAt  string         `json:"observedAt"`
 	Checks      []CheckOutcome `json:"checks"`
 	RunURL      string         `json:"runUrl,omitzero"`
+	Source      *ReceiptSource `json:"source,omitempty"`
 }
 
 // Type returns ReceiptRecorded.
@@ -107,6 +160,11 @@ func (r *Receipt) Validate() error {
 	v.oneOf("verifier.kind", r.Verifier.Kind, "ci", "human", "isolated-agent")
 	v.line("verifier.version", r.Verifier.Version, false)
 	v.oneOf("verifier.assurance", r.Verifier.Assurance, "isolated", "same-host", "same-principal-degraded")
+	v.that(r.Verifier.Confinement == "" || validConfinement(r.Verifier.Confinement), "verifier.confinement", "%q, want landlock-N or none: REASON", clip(r.Verifier.Confinement))
+	v.line("verifier.confinement", r.Verifier.Confinement, true)
+	if r.Source != nil {
+		v.within("source", r.Source.validate)
+	}
 	v.that(utf8.RuneCountInString(r.Nonce) >= 16, "nonce", "is shorter than 16 characters")
 	v.line("nonce", r.Nonce, false)
 	v.that(r.ObservedAt != "", "observedAt", "is missing")
@@ -146,21 +204,70 @@ func (c CheckOutcome) validate(v *validation) {
 	v.name("id", c.ID)
 	v.name("acceptance", c.Acceptance)
 	v.command("command", c.Command, false)
-	v.oneOf("outcome", string(c.Outcome), string(OutcomePass), string(OutcomeFail), string(OutcomeInconclusive))
-	v.oneOf("class", string(c.Class), string(ClassPass), string(ClassCodeFailure), string(ClassEnvironmentFailure), string(ClassInconclusive))
+	Try{c.Outcome, c.Class, c.Rule, c.Exit, c.DurationMS, c.Artifact}.validate(v)
+	v.number("executed", c.Executed, 0, maxInt)
+	v.text("output", c.Output, MaxText)
+	if c.Counts != nil {
+		v.within("counts", c.Counts.validate)
+	}
+	v.count("tries", len(c.Tries), 0, 8)
+	for i, t := range c.Tries {
+		v.within(index("tries", i), t.validate)
+	}
+	v.lines("notes", c.Notes, 16)
+	v.evidence("evidence", c.Evidence, 0)
+}
+
+func (t Try) validate(v *validation) {
+	v.outcome("outcome", t.Outcome)
+	v.oneOf("class", string(t.Class), string(ClassPass), string(ClassCodeFailure), string(ClassEnvironmentFailure), string(ClassInconclusive))
 	want := OutcomeInconclusive
-	switch c.Class {
+	switch t.Class {
 	case ClassPass:
 		want = OutcomePass
 	case ClassCodeFailure:
 		want = OutcomeFail
 	}
-	v.that(c.Outcome == want, "outcome", "%s does not go with class %s", c.Outcome, c.Class)
-	v.line("rule", c.Rule, false)
-	v.number("exit", c.Exit, -1, 255)
-	v.that(c.Class != ClassPass || c.Exit == 0, "exit", "a pass needs exit code 0")
-	v.number("durationMs", c.DurationMS, 0, maxInt)
-	v.number("executed", c.Executed, 0, maxInt)
-	v.text("output", c.Output, MaxText)
-	v.digest("artifact", c.Artifact, false)
+	v.that(t.Outcome == want, "outcome", "%s does not go with class %s", t.Outcome, t.Class)
+	v.line("rule", t.Rule, false)
+	v.number("exit", t.Exit, -1, 255)
+	v.that(t.Class != ClassPass || t.Exit == 0, "exit", "a pass needs exit code 0")
+	v.number("durationMs", t.DurationMS, 0, maxInt)
+	v.digest("artifact", t.Artifact, false)
+}
+
+// outcome checks one of the three outcomes.
+func (v *validation) outcome(member string, o Outcome) {
+	v.oneOf(member, string(o), string(OutcomePass), string(OutcomeFail), string(OutcomeInconclusive))
+}
+
+func (c *Counts) validate(v *validation) {
+	v.number("total", c.Total, 0, maxInt)
+	v.number("executed", c.Executed, 0, c.Total)
+	v.number("passed", c.Passed, 0, c.Executed)
+	v.number("failed", c.Failed, 0, c.Executed-c.Passed)
+	v.number("skipped", c.Skipped, 0, c.Total-c.Executed)
+	v.number("flaky", c.Flaky, 0, c.Executed)
+}
+
+func (s *ReceiptSource) validate(v *validation) {
+	v.oneOf("kind", s.Kind, "run", "import")
+	v.line("provider", s.Provider, true)
+	v.line("workflow", s.Workflow, true)
+	v.object("workflowCommit", s.WorkflowCommit, true)
+	v.line("runId", s.RunID, true)
+	v.number("runAttempt", s.RunAttempt, 0, 1_000_000)
+	v.url("url", s.URL)
+	v.object("commit", s.Commit, s.Kind != "import")
+	v.that(s.Kind != "import" || s.RunID != "", "runId", "an imported run has an id")
+}
+
+// validConfinement reports whether s is a word of Verifier.Confinement.
+func validConfinement(s string) bool {
+	if reason, ok := strings.CutPrefix(s, "none: "); ok {
+		return reason != ""
+	}
+	version, ok := strings.CutPrefix(s, "landlock-")
+	n, err := strconv.ParseUint(version, 10, 16)
+	return ok && err == nil && n > 0 && version == strconv.FormatUint(n, 10)
 }

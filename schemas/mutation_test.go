@@ -29,12 +29,17 @@ func relations() []relation {
 		quorum   = "a quorum is not more than those who can give it"
 		decision = "the first match is the decision"
 		progress = "no more is done than there is"
+		counts   = "the parts are not more than the whole"
 	)
 	list := []relation{
 		{"*", "**", "é × *", "limits of texts count bytes of UTF-8"},
 		{"*", "**", "time 2026-0[24]-*", "a month has no more days than it has"},
 		{"contract.proposed", "acceptance/[*]/id", "*", unique},
 		{"contract.proposed", "acceptance/[*]/checks/[*]/id", "*", unique},
+		{"contract.proposed", "services/[*]/name", "*", unique},
+		{"contract.proposed", "acceptance/[*]/checks/[*]/skips", "*", sorted},
+		{"contract.proposed", "acceptance/[*]/checks/[*]/skips/[*]", "*", sorted},
+		{"receipt.recorded", "checks/[*]/counts/*", "*", counts},
 		{"ledger.created", "service/actor", "*", unique},
 		{"ledger.created", "admins/[*]/roles", "*", sorted},
 		{"ledger.created", "threshold", "*", quorum},
