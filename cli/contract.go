@@ -229,7 +229,16 @@ func showContract(w *textWriter, task string, v *projections.ContractVersion, ve
 			for _, file := range check.Files {
 				w.line("      pinned %s %s", file.Path, file.Digest)
 			}
+			if check.Report != nil {
+				w.line("      report %s %s", check.Report.Format, check.Report.Path)
+			}
+			if len(check.Skips) > 0 {
+				w.line("      may skip %s", strings.Join(check.Skips, ", "))
+			}
 		}
+	}
+	for _, service := range c.Services {
+		w.line("  needs %s, healthy while this exits with 0: %s", service.Name, strings.Join(service.Command, " "))
 	}
 	w.line("  scope: %s", strings.Join(c.Scope.Include, ", "))
 	if len(c.Scope.Exclude) > 0 {

@@ -21,6 +21,7 @@ import (
 const (
 	maxDraft       = 256 << 10 // bytes
 	defaultTimeout = 600       // seconds of a check
+	healthTimeout  = 10        // seconds of a service's health check
 	defaultRepairs = 5
 	defaultStalls  = 3
 )
@@ -42,6 +43,11 @@ type contractDraft struct {
 	MaxStalls  *int64      `yaml:"maxStalls"`
 	Expires    string      `yaml:"expires"`
 	Parent     string      `yaml:"parent"`
+	Services   []struct {
+		Name           string   `yaml:"name"`
+		Command        []string `yaml:"command"`
+		TimeoutSeconds *int64   `yaml:"timeoutSeconds"`
+	} `yaml:"services"`
 }
 
 type itemDraft struct {
@@ -58,6 +64,11 @@ type checkDraft struct {
 	Dir            string      `yaml:"dir"`
 	Files          []fileDraft `yaml:"files"`
 	TimeoutSeconds *int64      `yaml:"timeoutSeconds"`
+	Report         *struct {
+		Format string `yaml:"format"`
+		Path   string `yaml:"path"`
+	} `yaml:"report"`
+	Skips []string `yaml:"skips"`
 }
 
 type ownersDraft struct {
@@ -134,6 +145,11 @@ func (d contractDraft) contract(ctx context.Context, dir, owner string) (events.
 	if _, err := boundaryOf(c.Scope); err != nil {
 		return c, fmt.Errorf("%w: scope: %w", events.ErrData, err)
 	}
+	for _, service := range d.Services {
+		c.Services = append(c.Services, events.Service{
+			Name: service.Name, Command: service.Command, TimeoutSeconds: orElse(service.TimeoutSeconds, healthTimeout),
+		})
+	}
 	pins := &pinner{dir: dir}
 	for _, item := range d.Acceptance {
 		i := events.Item{ID: item.ID, Text: strings.TrimSpace(item.Text), Required: orElse(item.Required, true), Evidence: first(item.Evidence, "test")}
@@ -168,6 +184,17 @@ func (d checkDraft) check(ctx context.Context, pins *pinner) (events.Check, erro
 			return c, fmt.Errorf("dir: %w", err)
 		}
 		c.Dir = boundary.EncodePath(dir)
+	}
+	c.Skips = slices.Compact(slices.Sorted(slices.Values(d.Skips)))
+	if d.Report != nil {
+		c.Report = &events.ReportRef{Format: d.Report.Format, Path: "-"}
+		if d.Report.Path != "-" {
+			path, err := boundary.CleanPath(d.Report.Path)
+			if err != nil {
+				return c, fmt.Errorf("report: %w", err)
+			}
+			c.Report.Path = boundary.EncodePath(path)
+		}
 	}
 	for _, f := range d.Files {
 		path, err := boundary.CleanPath(f.Path)

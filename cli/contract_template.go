@@ -21,6 +21,14 @@ acceptance:                # at least one item that is required
         dir: ""            # where it runs, below the repository; default its root
         files: []          # files of the check itself; their committed bytes are pinned
         timeoutSeconds: 600 # default 600
+        # report: {format: junit, path: out/report.xml} # default none: the exit status alone speaks. The command
+        #                  # writes this file below the repository; formats: go-test-json, junit, tap, ctrf, sarif;
+        #                  # path "-" is its output, for go-test-json and tap
+        skips: []          # tests of the report that may be skipped, by name; any other skip proves nothing
+
+services: []               # what checks need outside the repository, such as
+                           # [{name: db, command: [pg_isready], timeoutSeconds: 10}]: the command exits with 0 while it
+                           # is healthy. A check that fails while one is not is the environment's failure
 
 riskTier: code             # default code; or read-only, preview or production
 owners:

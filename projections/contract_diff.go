@@ -78,8 +78,8 @@ func contractFields(c *events.Contract) (map[string][]string, error) {
 	return fields, nil
 }
 
-// flatten adds the leaves below a value. Members of lists that have an id or
-// a path go by it, so that a new item moves no other.
+// flatten adds the leaves below a value. Members of lists that have an id,
+// a path or a name go by it, so that a new item moves no other.
 func flatten(fields map[string][]string, at string, value any) {
 	join := func(name string) string {
 		if at == "" {
@@ -90,9 +90,6 @@ func flatten(fields map[string][]string, at string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if (name == "id" || name == "path") && at != "" {
-				continue // it is in the path
-			}
 			if list, ok := member.([]any); ok && name == "command" {
 				member = commandText(list)
 			}
@@ -105,10 +102,12 @@ func flatten(fields map[string][]string, at string, value any) {
 				fields[at] = append(fields[at], leaf(member))
 				continue
 			}
-			for _, key := range []string{"id", "path"} {
+			for _, key := range []string{"id", "path", "name"} {
 				if name, ok := object[key].(string); ok {
 					fields[join(name)] = append(fields[join(name)], "present")
-					flatten(fields, join(name), object)
+					rest := maps.Clone(object)
+					delete(rest, key) // it is in the path
+					flatten(fields, join(name), rest)
 				}
 			}
 		}
