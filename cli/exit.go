@@ -16,6 +16,7 @@ import (
 	"github.com/deedledger/deed/server"
 	"github.com/deedledger/deed/signer"
 	"github.com/deedledger/deed/workspace"
+	"github.com/deedledger/deed/workspace/guard"
 )
 
 // The exit codes. Scripts and hooks branch on them.
@@ -73,6 +74,9 @@ var sentinels = []struct {
 	{errUnwell, outcome{ExitFatal, ""}},
 	{errStart, outcome{ExitFatal, "deed why TASK says what has to happen first"}},
 	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
+	{errGuard, outcome{ExitFatal, ""}},
+	{guard.ErrClaims, outcome{ExitUsage, "deed guard --help says what the task file holds"}},
+	{guard.ErrSnapshot, outcome{ExitIntegrity, "capture again: deed guard capture"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},
@@ -133,6 +137,7 @@ var (
 	errPromise = errors.New("a promise is broken")
 	errEffect  = errors.New("effect is not settled")
 	errCheck   = errors.New("a check failed")
+	errGuard   = errors.New("do not start")
 	errUnwell  = errors.New("something is wrong here")
 	errWaited  = errors.New("not reached in time")
 	// errStart says that nobody may go on with a task before a person or a

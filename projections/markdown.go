@@ -20,16 +20,16 @@ type page struct{ b strings.Builder }
 // printf writes a line of ours; its arguments are escaped.
 func (p *page) printf(format string, args ...any) {
 	for i, a := range args {
-		args[i] = line(fmt.Sprint(a))
+		args[i] = MarkdownLine(fmt.Sprint(a))
 	}
 	fmt.Fprintf(&p.b, format+"\n", args...)
 }
 
 func (p *page) heading(text string) { p.b.WriteString("\n## " + text + "\n\n") }
 
-// line returns s as text on one line that no Markdown or HTML reader takes for
+// MarkdownLine returns s as text on one line that no Markdown or HTML reader takes for
 // structure.
-func line(s string) string {
+func MarkdownLine(s string) string {
 	var b strings.Builder
 	start := true // still where a line could open a list or an underline
 	s = Plain(s, markdownLine)

@@ -37,7 +37,7 @@ func arrows() []arrow {
 		{"ledger/ledgertest", []string{"ledger", "events", "signer", "journal", "evidence", "projections", "projections/projectionstest"},
 			"ledgers with real keys for tests of rules and writers: no adapter, disk or wire"},
 		{"workspace", []string{"events", "boundary"}, "what the disk says are facts in the events' words; it knows no ledger"},
-		{"workspace/guard", []string{"workspace", "boundary"}, "claims held against the disk: findings as values, for a folder with or without a ledger"},
+		{"workspace/guard", []string{"workspace", "boundary", "events", "projections"}, "claims held against the disk: findings as values, for a folder with or without a ledger"},
 		{"workspace/delivery", []string{"workspace", "boundary", "events", "projections"},
 			"a task's state as the files of a repository: a rendering of folds and a reading of what people may edit there"},
 		{"workspace/workflow", []string{"workspace", "boundary", "events", "projections"},
