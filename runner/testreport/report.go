@@ -176,6 +176,8 @@ func reader(format string) func(*source, *tally) {
 	switch format {
 	case FormatGoTest:
 		return readGoTest
+	case FormatJUnit:
+		return readJUnit
 	}
 	return nil
 }
