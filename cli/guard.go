@@ -83,7 +83,7 @@ func (s *session) guardCapture(ctx context.Context, o guardOptions) error {
 		return err
 	}
 	return s.result("guard-snapshot", snapshot, func(w *textWriter) {
-		w.line("captured %s in %s, %s of %d", counted(len(m.Changed), "changed file"), first(m.Branch, "no branch"), first(m.Head, "no commit"), len(m.Files))
+		w.line("captured %s in %s, %s of %d", counted(len(m.Changed), "changed file"), first(strings.TrimPrefix(m.Branch, "refs/heads/"), "no branch"), first(m.Head, "no commit"), len(m.Files))
 		for _, n := range m.Notes {
 			w.line("  note: %s", n)
 		}
