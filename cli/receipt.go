@@ -69,7 +69,7 @@ func (s *session) runReceipt(ctx context.Context, task, url string, pass []strin
 	if err := s.inspect(ctx, repo, b.task); err != nil {
 		return err
 	}
-	if b.report, err = runner.Verify(ctx, repo, result.Head, checks, append(s.childEnv(), env...)); err != nil {
+	if b.report, err = runner.Verify(ctx, repo, result.Head, runner.Plan{Checks: checks, Env: append(s.childEnv(), env...)}); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -156,7 +156,7 @@ func fillOutcome(o *events.CheckOutcome, got runner.Outcome, window int) {
 	o.Outcome, o.Class, o.Rule = events.Outcome(got.Result), events.Class(got.Class), got.Rule
 	o.Exit, o.DurationMS, o.Artifact = int64(got.ExitCode), got.Duration.Milliseconds(), got.Output.Digest
 	if got.Tests.Known {
-		o.Executed = int64(got.Tests.Executed())
+		o.Executed = int64(got.Tests.Passed)
 	}
 	if got.Result != runner.ResultPass {
 		text := got.Output.Window()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deedledger/deed/runner/testreport"
 )
 
 const (
@@ -29,6 +31,8 @@ type Check struct {
 	Timeout     time.Duration // 0 for DefaultTimeout, at most MaxTimeout
 	OutputBytes int           // window kept of the output; 0 for DefaultOutputBytes
 	Pinned      []PinnedFile  // files of the check itself, which must have these bytes
+	Report      *ReportRef    // the test report that it writes; nil for none
+	Skips       []string      // tests of the report that may be skipped, by name
 }
 
 // PinnedFile is a file that a check needs unchanged.
@@ -49,23 +53,48 @@ type Outcome struct {
 	TimedOut bool          // killed at its limit
 	Duration time.Duration // wall time
 	Output   Output        // standard output and error in the order of writing
-	Tests    Tests         // what a go test run told; zero for other commands
+	Tests    Tests         // what a go test run in text told; zero for other commands
+	// Report is what the test report held; nil where none was read.
+	Report *testreport.Report
+	Reason string // what decided, for people; may hold untrusted names; often ""
+	// Flaky says that tries on the same input differ, or that the report says so
+	// of a test. Tries are the earlier tries, oldest first.
+	Flaky bool
+	Tries []Outcome
+	Notes []string // findings on the outcome, one line each; may hold untrusted names
 }
+
+// settle replaces the class and the rule.
+func (o *Outcome) settle(c Class, rule string) { o.Class, o.Result, o.Rule = c, c.Result(), rule }
+
+func (o *Outcome) note(text string) { o.Notes = append(o.Notes, text) }
 
 // Run executes a check in the folder root, which the caller has prepared, and classifies
 // how it ended. env adds "NAME=value" entries to the minimal environment. It always gives
-// an Outcome: what cannot be run is inconclusive. Pinned files are Verify's matter.
+// an Outcome: what cannot be run is inconclusive. Pinned files are Verify's matter, and so
+// is confinement.
 func Run(ctx context.Context, root string, check Check, env []string) Outcome {
+	return bench{root: root, env: env}.run(ctx, check)
+}
+
+// bench is where a command runs, and how.
+type bench struct {
+	root    string
+	env     []string     // beyond the minimal environment
+	confine *Confinement // nil for none
+}
+
+func (b bench) run(ctx context.Context, check Check) Outcome {
 	facts := Facts{Command: check.Command, ExitCode: -1}
 	fail := func(err error) Outcome {
 		facts.StartErr = err
-		return outcomeOf(check, facts, newRecorder(0, nil).output())
+		return outcomeOf(check, facts, newRecorder(0).output())
 	}
-	limit, err := checkCommand(check.Command, check.Timeout, env)
+	limit, err := checkCommand(check.Command, check.Timeout, b.env)
 	if err != nil {
 		return fail(err)
 	}
-	dir, err := folderBelow(root, check.Dir)
+	dir, err := folderBelow(b.root, check.Dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -74,17 +103,27 @@ func Run(ctx context.Context, root string, check Check, env []string) Outcome {
 		return fail(fmt.Errorf("prepare check: %w", err))
 	}
 	defer func() { _ = removeTree(home) }()
-	reader := newTestReader(check.Command)
-	record := newRecorder(check.OutputBytes, reader)
-	end := process{
-		argv: check.Command, dir: dir, env: baseEnvironment(home, env), timeout: limit, stdout: record, stderr: record,
-	}.run(ctx)
+	p := process{argv: check.Command, dir: dir, env: baseEnvironment(home, b.env), timeout: limit}
+	if b.confine != nil {
+		if err := b.confine.launch(&p, b.root, home); err != nil {
+			return fail(err)
+		}
+	}
+	tests, reporting := newTestReader(check.Command), reportOf(b.root, check)
+	record := newRecorder(check.OutputBytes, tests, reporting)
+	p.stdout, p.stderr = record, record
+	end := p.run(ctx)
+	reported, report := reporting.verdict(end.exitCode, check.Skips)
 	facts = Facts{
 		Command: check.Command, StartErr: end.startErr, ExitCode: end.exitCode, Signal: end.signal,
-		TimedOut: end.timedOut, Interrupted: end.interrupted, Tests: reader.tests(),
+		TimedOut: end.timedOut, Interrupted: end.interrupted, Tests: tests.tests(), Report: reported,
 	}
 	out := outcomeOf(check, facts, record.output())
-	out.Duration = end.duration
+	out.Duration, out.Report = end.duration, report
+	if report != nil && report.Counts.Flaky > 0 {
+		out.Flaky = true
+		out.note(fmt.Sprintf("the report has %d flaky tests", report.Counts.Flaky))
+	}
 	return out
 }
 
@@ -94,8 +133,11 @@ func outcomeOf(check Check, facts Facts, output Output) Outcome {
 		ID: check.ID, Result: verdict.Class.Result(), Class: verdict.Class, Rule: verdict.Rule,
 		ExitCode: facts.ExitCode, Signal: facts.Signal, TimedOut: facts.TimedOut, Output: output, Tests: facts.Tests,
 	}
-	if facts.StartErr != nil {
+	switch {
+	case facts.StartErr != nil:
 		out.Detail = facts.StartErr.Error()
+	case facts.Report != nil && facts.Report.Rule == verdict.Rule:
+		out.Reason = facts.Report.Reason
 	}
 	return out
 }

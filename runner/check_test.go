@@ -150,7 +150,7 @@ func TestRecorder(t *testing.T) {
 	text := "abcdefghijklmnopqrstuvwxyz"
 	for size := 1; size <= len(text); size++ {
 		for length := 0; length <= len(text); length++ {
-			r := newRecorder(10, nil)
+			r := newRecorder(10)
 			for rest := text[:length]; rest != ""; {
 				n := min(size, len(rest))
 				_, _ = r.Write([]byte(rest[:n]))

@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"path"
-	"strings"
 )
 
 // Result is what a check proved.
@@ -44,6 +43,7 @@ type Facts struct {
 	TimedOut    bool
 	Interrupted bool
 	Tests       Tests
+	Report      *Reported // nil for a check without a report
 }
 
 // Verdict is a class and the name of the rule that gave it.
@@ -70,25 +70,32 @@ func rules() []rule {
 		{"shell-could-not-run", ClassEnvironmentFailure, func(f Facts) bool {
 			return (f.ExitCode == 126 || f.ExitCode == 127) && isLauncher(f.Command)
 		}},
-		{"go-test-failed", ClassCodeFailure, func(f Facts) bool { return f.ExitCode != 0 && f.Tests.Failed > 0 }},
+		{reported, "", func(f Facts) bool { return f.Report != nil }},
 		{"go-test-build-failed", ClassCodeFailure, func(f Facts) bool { return f.ExitCode != 0 && f.Tests.BuildFailed }},
 		{"go-test-setup-failed", ClassInconclusive, func(f Facts) bool { return f.ExitCode != 0 && f.Tests.SetupFailed }},
 		{"go-test-package-failed", ClassCodeFailure, func(f Facts) bool { return f.ExitCode != 0 && f.Tests.PackageFailed }},
 		{"go-test-did-not-run", ClassInconclusive, func(f Facts) bool { return f.ExitCode != 0 && f.Tests.Known }},
 		{"exit-nonzero", ClassCodeFailure, func(f Facts) bool { return f.ExitCode != 0 }},
 		{"go-test-contradiction", ClassInconclusive, func(f Facts) bool {
-			return f.Tests.Failed > 0 || f.Tests.BuildFailed || f.Tests.SetupFailed || f.Tests.PackageFailed
+			return f.Tests.BuildFailed || f.Tests.SetupFailed || f.Tests.PackageFailed
 		}},
-		{"go-test-nothing-executed", ClassInconclusive, func(f Facts) bool { return f.Tests.Known && f.Tests.Executed() == 0 }},
+		{"go-test-nothing-executed", ClassInconclusive, func(f Facts) bool { return f.Tests.Known && f.Tests.Passed == 0 }},
 		{"go-test-cached", ClassInconclusive, func(f Facts) bool { return f.Tests.Cached }},
 		{"go-test-unreadable", ClassInconclusive, func(f Facts) bool { return f.Tests.Overflow }},
 		{"exit-zero", ClassPass, func(f Facts) bool { return f.ExitCode == 0 }},
 	}
 }
 
+// reported is the name of the table's rule that leaves the verdict to the test report:
+// the command ended by itself, so the report and the exit code are held together.
+const reported = "report"
+
 // Classify names the first rule that holds for the facts. It is pure.
 func Classify(f Facts) Verdict {
 	for _, r := range rules() {
+		if r.name == reported && r.when(f) {
+			return Verdict{Class: f.Report.Class, Rule: f.Report.Rule}
+		}
 		if r.when(f) {
 			return Verdict{Class: r.class, Rule: r.name}
 		}
@@ -107,19 +114,4 @@ func isLauncher(command []string) bool {
 		return true
 	}
 	return false
-}
-
-// isGoTest tells whether the command is "go test …" or "go -C dir test …".
-func isGoTest(command []string) bool {
-	if len(command) < 2 || path.Base(command[0]) != "go" {
-		return false
-	}
-	rest := command[1:]
-	switch {
-	case len(rest) > 2 && rest[0] == "-C":
-		rest = rest[2:]
-	case len(rest) > 1 && strings.HasPrefix(rest[0], "-C="):
-		rest = rest[1:]
-	}
-	return rest[0] == "test"
 }

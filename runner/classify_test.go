@@ -8,22 +8,27 @@ import (
 )
 
 func TestClassifyTable(t *testing.T) {
-	goTest := []string{"go", "test", "-json", "./..."}
+	goTest := []string{"go", "test", "./..."}
+	skipped, passed := &Reported{Class: ClassInconclusive, Rule: "report-skipped"}, &Reported{Class: ClassPass, Rule: "report-passed"}
 	known := func(x Tests) Tests { x.Known = true; return x }
 	for name, c := range map[string]struct {
 		facts Facts
 		want  Verdict
 	}{
-		"0 cases":              {Facts{Command: goTest, Tests: known(Tests{})}, Verdict{ClassInconclusive, "go-test-nothing-executed"}},
-		"92 of 92 skipped":     {Facts{Command: goTest, Tests: known(Tests{Skipped: 92})}, Verdict{ClassInconclusive, "go-test-nothing-executed"}},
-		"5 pass":               {Facts{Command: goTest, Tests: known(Tests{Passed: 5})}, Verdict{ClassPass, "exit-zero"}},
-		"fail but exit 0":      {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Failed: 1})}, Verdict{ClassInconclusive, "go-test-contradiction"}},
+		"nothing":              {Facts{Command: goTest, Tests: known(Tests{})}, Verdict{ClassInconclusive, "go-test-nothing-executed"}},
+		"5 packages pass":      {Facts{Command: goTest, Tests: known(Tests{Passed: 5})}, Verdict{ClassPass, "exit-zero"}},
+		"fail but exit 0":      {Facts{Command: goTest, Tests: known(Tests{Passed: 5, PackageFailed: true})}, Verdict{ClassInconclusive, "go-test-contradiction"}},
 		"cached":               {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Cached: true})}, Verdict{ClassInconclusive, "go-test-cached"}},
 		"beyond limits":        {Facts{Command: goTest, Tests: known(Tests{Passed: 5, Overflow: true})}, Verdict{ClassInconclusive, "go-test-unreadable"}},
-		"failed":               {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{Failed: 1, Cached: true})}, Verdict{ClassCodeFailure, "go-test-failed"}},
 		"build":                {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{BuildFailed: true, PackageFailed: true})}, Verdict{ClassCodeFailure, "go-test-build-failed"}},
 		"setup":                {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{SetupFailed: true, PackageFailed: true})}, Verdict{ClassInconclusive, "go-test-setup-failed"}},
 		"nothing ran, exit 1":  {Facts{Command: goTest, ExitCode: 1, Tests: known(Tests{})}, Verdict{ClassInconclusive, "go-test-did-not-run"}},
+		"report":               {Facts{Command: goTest, ExitCode: 1, Report: skipped}, Verdict{ClassInconclusive, "report-skipped"}},
+		"report, exit 0":       {Facts{Command: goTest, Report: skipped}, Verdict{ClassInconclusive, "report-skipped"}},
+		"report, killed":       {Facts{Command: goTest, ExitCode: -1, Signal: "SIGKILL", Report: passed}, Verdict{ClassInconclusive, "killed-by-signal"}},
+		"report, timed out":    {Facts{Command: goTest, TimedOut: true, Report: passed}, Verdict{ClassInconclusive, "timed-out"}},
+		"report, interrupted":  {Facts{Command: goTest, Interrupted: true, Report: passed}, Verdict{ClassInconclusive, "interrupted"}},
+		"report of no program": {Facts{Command: []string{"sh"}, ExitCode: 127, Report: passed}, Verdict{ClassEnvironmentFailure, "shell-could-not-run"}},
 		"127 of a program":     {Facts{Command: []string{"./x"}, ExitCode: 127}, Verdict{ClassCodeFailure, "exit-nonzero"}},
 		"127 of env":           {Facts{Command: []string{"/usr/bin/env", "x"}, ExitCode: 127}, Verdict{ClassEnvironmentFailure, "shell-could-not-run"}},
 		"no status":            {Facts{Command: []string{"./x"}, ExitCode: -1}, Verdict{ClassInconclusive, "killed-by-signal"}},
@@ -92,21 +97,21 @@ func TestRunGoTest(t *testing.T) {
 		class    Class
 		rule     string // with -json
 		plain    string // without; "" to leave it out
-		executed int
+		executed int64
 	}{
-		"pass":          {[]string{"./pass"}, ClassPass, "exit-zero", "exit-zero", 1},
-		"pass and none": {[]string{"./pass", "./none"}, ClassPass, "exit-zero", "exit-zero", 1},
-		"fail":          {[]string{"./fail"}, ClassCodeFailure, "go-test-failed", "go-test-package-failed", 1},
-		"no such test":  {[]string{"-run", "NoSuch", "./pass"}, ClassInconclusive, "go-test-nothing-executed", "go-test-nothing-executed", 0},
-		"no test files": {[]string{"./none"}, ClassInconclusive, "go-test-nothing-executed", "go-test-nothing-executed", 0},
-		"broken":        {[]string{"./broken"}, ClassCodeFailure, "go-test-build-failed", "", 0},
-		"missing":       {[]string{"./missing"}, ClassInconclusive, "go-test-setup-failed", "", 0},
-		"panics":        {[]string{"./panics"}, ClassCodeFailure, "go-test-package-failed", "", 0},
-		"bad flag":      {[]string{"-mod=nonsense", "./pass"}, ClassInconclusive, "go-test-did-not-run", "", 0},
+		"pass":          {[]string{"./pass"}, ClassPass, "report-passed", "exit-zero", 1},
+		"pass and none": {[]string{"./pass", "./none"}, ClassPass, "report-passed", "exit-zero", 1},
+		"fail":          {[]string{"./fail"}, ClassCodeFailure, "report-tests-failed", "go-test-package-failed", 1},
+		"no such test":  {[]string{"-run", "NoSuch", "./pass"}, ClassInconclusive, "report-nothing-executed", "go-test-nothing-executed", 0},
+		"no test files": {[]string{"./none"}, ClassInconclusive, "report-nothing-executed", "go-test-nothing-executed", 0},
+		"broken":        {[]string{"./broken"}, ClassCodeFailure, "report-build-failed", "", 0},
+		"missing":       {[]string{"./missing"}, ClassInconclusive, "report-setup-failed", "", 0},
+		"panics":        {[]string{"./panics"}, ClassCodeFailure, "report-suite-failed", "", 0},
+		"bad flag":      {[]string{"-mod=nonsense", "./pass"}, ClassInconclusive, "report-disagrees", "", 0},
 	} {
 		got := Run(t.Context(), root, Check{Command: append([]string{tool, "test", "-json", "-vet=off", "-count=1"}, c.args...)}, env)
-		if got.Class != c.class || got.Rule != c.rule || got.Tests.Executed() != c.executed {
-			t.Errorf("%s: %s %s %+v\n%s", name, got.Class, got.Rule, got.Tests, got.Output.Window())
+		if got.Class != c.class || got.Rule != c.rule || got.Report == nil || got.Report.Counts.Executed != c.executed {
+			t.Errorf("%s: %s %s %+v\n%s", name, got.Class, got.Rule, got.Report, got.Output.Window())
 		}
 		if c.plain == "" {
 			continue
@@ -116,13 +121,19 @@ func TestRunGoTest(t *testing.T) {
 			t.Errorf("%s in plain text: %s %s %+v\n%s", name, got.Class, got.Rule, got.Tests, got.Output.Window())
 		}
 	}
-	skip := Run(t.Context(), root, Check{Command: []string{tool, "test", "-json", "./skip"}}, env)
-	if skip.Rule != "go-test-nothing-executed" || skip.Tests.Skipped != 1 {
-		t.Errorf("skipped: %s %+v", skip.Rule, skip.Tests)
+	for rule, skips := range map[string][]string{"report-nothing-executed": {"TestA/x"}, "report-skipped": nil, "report-passed": {"TestA/x"}} {
+		packages := []string{"./skip", "./pass"}
+		if rule == "report-nothing-executed" {
+			packages = packages[:1]
+		}
+		skip := Run(t.Context(), root, Check{Command: append([]string{tool, "test", "-json", "-count=1"}, packages...), Skips: skips}, env)
+		if skip.Rule != rule || skip.Report.Counts.Skipped != 1 {
+			t.Errorf("%s: %s %+v", rule, skip.Rule, skip.Report)
+		}
 	}
-	for _, rule := range []string{"exit-zero", "go-test-cached"} {
+	for _, rule := range []string{"report-passed", "report-cached"} {
 		if got := Run(t.Context(), root, Check{Command: []string{tool, "test", "-json", "./pass"}}, env); got.Rule != rule {
-			t.Errorf("%s: %s %+v", rule, got.Rule, got.Tests)
+			t.Errorf("%s: %s %+v", rule, got.Rule, got.Report)
 		}
 	}
 }

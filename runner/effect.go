@@ -88,7 +88,7 @@ func RunEffect(ctx context.Context, lock *EffectLock, call EffectCall) (out Effe
 		return EffectOutcome{}, fmt.Errorf("prepare effect: %w", err)
 	}
 	reply := filepath.Join(home, "result.json")
-	record := newRecorder(call.OutputBytes, nil)
+	record := newRecorder(call.OutputBytes)
 	end := process{
 		argv: call.Command, dir: call.Dir, timeout: limit, stdout: record, stderr: record, lock: lock.file,
 		env: append(call.environment(home), "DEED_RESULT_FILE="+reply),

@@ -18,6 +18,10 @@ import (
 const helperVariable = "DEED_TEST_HELPER"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == confineArgument {
+		fmt.Fprintln(os.Stderr, "helper confine:", Confine(os.Args[2], os.Args[3:]))
+		os.Exit(126)
+	}
 	switch os.Getenv(helperVariable) {
 	case "":
 		os.Exit(m.Run())
@@ -27,6 +31,25 @@ func TestMain(m *testing.M) {
 		helperEscape(os.Args[1])
 	}
 	os.Exit(0)
+}
+
+// confineArgument makes the test binary confine itself and become a command.
+const confineArgument = "confine-and-become"
+
+// confinement gives the confinement of this machine for a test; ok is false where there
+// is none.
+func confinement(t *testing.T, denied ...string) (c *Confinement, ok bool) {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	version, reason := Landlock()
+	if (version == 0) == (reason == "") {
+		t.Fatalf("Landlock: version %d, reason %q", version, reason)
+	}
+	if version == 0 {
+		t.Log(reason)
+	}
+	return &Confinement{Launch: []string{self, confineArgument}, Denied: denied}, version > 0
 }
 
 // helperParent makes an effect call and is meant to be killed during it.

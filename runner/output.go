@@ -46,10 +46,10 @@ type recorder struct {
 	limit int // of the head, and of the ring
 	bytes int64
 	hash  hash.Hash
-	also  io.Writer // sees everything too; nil for none
+	also  []io.Writer // see everything too
 }
 
-func newRecorder(window int, also io.Writer) *recorder {
+func newRecorder(window int, also ...io.Writer) *recorder {
 	if window <= 0 {
 		window = DefaultOutputBytes
 	}
@@ -61,8 +61,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 	defer r.mu.Unlock()
 	r.bytes += int64(len(p))
 	r.hash.Write(p)
-	if r.also != nil {
-		_, _ = r.also.Write(p)
+	for _, w := range r.also {
+		_, _ = w.Write(p)
 	}
 	rest := p
 	if room := r.limit - len(r.head); room > 0 {

@@ -49,15 +49,15 @@ func RunProbe(ctx context.Context, call EffectCall) ProbeResult {
 	}
 	limit, err := checkCall(call)
 	if err != nil {
-		return unknown(err.Error(), newRecorder(0, nil).output())
+		return unknown(err.Error(), newRecorder(0).output())
 	}
 	home, err := makeHome("deed-probe-")
 	if err != nil {
-		return unknown(err.Error(), newRecorder(0, nil).output())
+		return unknown(err.Error(), newRecorder(0).output())
 	}
 	defer func() { _ = removeTree(home) }()
 	answer := &answerBuffer{}
-	record := newRecorder(call.OutputBytes, nil)
+	record := newRecorder(call.OutputBytes)
 	end := process{
 		argv: call.Command, dir: call.Dir, timeout: limit, env: call.environment(home),
 		stdout: io.MultiWriter(answer, record), stderr: record,

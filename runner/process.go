@@ -30,7 +30,10 @@ type process struct {
 	stdout  io.Writer
 	stderr  io.Writer // may equal stdout: then the order of writes is kept
 	lock    *os.File  // inherited as descriptor 3; nil for none
-	started func(group int)
+	// confined says that argv launches a program that restricts itself first and
+	// tells on descriptor 3 why it could not; there is no lock then.
+	confined bool
+	started  func(group int)
 }
 
 // ending is how a process ended.
@@ -58,9 +61,15 @@ func (p process) run(ctx context.Context) ending {
 		return failed(err)
 	}
 	defer guard.release()
+	confinement, err := p.watch(cmd)
+	if err != nil {
+		return failed(err)
+	}
 	begin := time.Now()
 	child := startOnThread(cmd)
-	if err := <-child.started; err != nil {
+	err = <-child.started
+	confinement.started()
+	if err != nil {
 		return failed(fmt.Errorf("start command: %w", err))
 	}
 	group := cmd.Process.Pid
@@ -78,7 +87,56 @@ func (p process) run(ctx context.Context) ending {
 	close(child.reap)
 	end.fill(cmd, <-child.waited)
 	end.duration = time.Since(begin)
+	if text := confinement.failure(); text != "" {
+		return failed(fmt.Errorf("%w: %s", ErrConfine, text))
+	}
 	return end
+}
+
+// watcher hears from a launched program why it could not confine itself.
+type watcher struct {
+	read, write *os.File
+	heard       chan string
+}
+
+// maxFailure bounds what a launched program may tell.
+const maxFailure = 1 << 10
+
+// watch gives a command that confines itself the descriptor to tell on. The
+// kernel closes it when the program becomes the command, so that the command
+// cannot write to it.
+func (p process) watch(cmd *exec.Cmd) (*watcher, error) {
+	if !p.confined {
+		return &watcher{}, nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
+	}
+	cmd.ExtraFiles = []*os.File{write}
+	return &watcher{read, write, make(chan string, 1)}, nil
+}
+
+// started closes this process's end for writing and begins to listen.
+func (w *watcher) started() {
+	if w.read == nil {
+		return
+	}
+	_ = w.write.Close()
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(w.read, maxFailure))
+		w.heard <- strings.TrimSpace(string(text))
+		_ = w.read.Close()
+	}()
+}
+
+// failure is what the program told, "" when it became the command. It is asked
+// once the program has ended.
+func (w *watcher) failure() string {
+	if w.read == nil {
+		return ""
+	}
+	return <-w.heard
 }
 
 // child is a command that runs, and the steps of its end.

@@ -39,7 +39,7 @@ func TestVerify(t *testing.T) {
 		{ID: "pin a folder", Command: []string{"true"}, Pinned: []PinnedFile{{"sub", pin}}},
 		{ID: "pin upper case", Command: []string{"true"}, Pinned: []PinnedFile{{"check.sh", "X" + pin[1:]}}},
 	}
-	report, err := Verify(t.Context(), repo, "HEAD", checks, nil)
+	report, err := Verify(t.Context(), repo, "HEAD", Plan{Checks: checks})
 	must(t, err)
 	if report.Commit != commit || len(report.Tree) != 40 || len(report.Outcomes) != len(checks) {
 		t.Fatalf("report %+v", report)
@@ -61,7 +61,7 @@ func TestVerify(t *testing.T) {
 	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if _, err := Verify(t.Context(), repo, "none", checks, nil); !errors.Is(err, workspace.ErrUnknownRevision) {
+	if _, err := Verify(t.Context(), repo, "none", Plan{Checks: checks}); !errors.Is(err, workspace.ErrUnknownRevision) {
 		t.Errorf("unknown commit: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestVerifyPinnedLink(t *testing.T) {
 	sum := sha256.Sum256([]byte("exit 0\n"))
 	pin := hex.EncodeToString(sum[:])
 	for path, rule := range map[string]string{"real/check.sh": "exit-zero", "alias/check.sh": RulePinnedDiffers, "link.sh": RulePinnedDiffers} {
-		report, err := Verify(t.Context(), repo, "HEAD", []Check{{Command: []string{"true"}, Pinned: []PinnedFile{{path, pin}}}}, nil)
+		report, err := Verify(t.Context(), repo, "HEAD", Plan{Checks: []Check{{Command: []string{"true"}, Pinned: []PinnedFile{{path, pin}}}}})
 		must(t, err)
 		if report.Outcomes[0].Rule != rule {
 			t.Errorf("%s: %+v", path, report.Outcomes[0])
