@@ -178,6 +178,12 @@ func reader(format string) func(*source, *tally) {
 		return readGoTest
 	case FormatJUnit:
 		return readJUnit
+	case FormatTAP:
+		return readTAP
+	case FormatCTRF:
+		return readCTRF
+	case FormatSARIF:
+		return readSARIF
 	}
 	return nil
 }
