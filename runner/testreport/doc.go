@@ -23,7 +23,7 @@
 //	format        passed                     failed            skipped
 //	go-test-json  pass, bench                fail              skip
 //	junit         no child that says more    failure, error    skipped, disabled, not run
-//	tap           ok                         not ok            SKIP, and not ok with TODO
+//	tap           ok                         not ok            SKIP, and not ok with todo
 //	ctrf          passed                     failed            skipped, pending
 //	sarif         a run with results and no  level error       a suppressed result
 //	              error; a result of kind pass

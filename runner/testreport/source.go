@@ -34,8 +34,10 @@ func (s *source) finish(t *tally) error {
 	if s.clean.unknown != "" {
 		t.found(Encoding, "declared encoding %q is not supported", s.clean.unknown)
 	}
-	if _, err := io.Copy(io.Discard, s.raw); err != nil {
-		return err
+	for _, rest := range []io.Reader{s.text, s.raw} {
+		if _, err := io.Copy(io.Discard, rest); err != nil {
+			return err
+		}
 	}
 	if s.raw.err != nil {
 		return s.raw.err

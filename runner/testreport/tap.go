@@ -190,7 +190,7 @@ func (r *tapReader) takePoint(l *tapLevel, match []string) {
 	case directive == "skip", directive == "todo" && not:
 		one.Status = Skipped
 	case directive == "todo":
-		r.t.found(NoteTodo, "%s holds, and is marked as TODO", one.ID())
+		r.t.found(NoteTodo, "%s holds, and is marked as todo", one.ID())
 	case not:
 		one.Status = Failed
 	}
