@@ -75,6 +75,7 @@ var sentinels = []struct {
 	{errStart, outcome{ExitFatal, "deed why TASK says what has to happen first"}},
 	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
 	{errGuard, outcome{ExitFatal, ""}},
+	{errClaim, outcome{ExitFatal, ""}},
 	{guard.ErrClaims, outcome{ExitUsage, "deed guard --help says what the task file holds"}},
 	{guard.ErrSnapshot, outcome{ExitIntegrity, "capture again: deed guard capture"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
@@ -138,6 +139,7 @@ var (
 	errEffect  = errors.New("effect is not settled")
 	errCheck   = errors.New("a check failed")
 	errGuard   = errors.New("do not start")
+	errClaim   = errors.New("a claim is not what git says")
 	errUnwell  = errors.New("something is wrong here")
 	errWaited  = errors.New("not reached in time")
 	// errStart says that nobody may go on with a task before a person or a

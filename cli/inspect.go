@@ -10,7 +10,6 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
-	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -30,24 +29,14 @@ func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projecti
 	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
 		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, t.Result.Data.Head)
 	}
-	if err != nil || finding == nil {
+	if err == nil && finding == nil {
+		return s.inspectClaims(ctx, repo, t)
+	}
+	if err != nil {
 		return err
 	}
-	var same steady
-	known := false
-	_, err = s.append(ctx, t.ID, func(state protocol.TaskState, _ author) (draft, error) {
-		binding, _ := state.Task.Binding()
-		if err := same.hold("the result", binding.Result); err != nil {
-			return draft{}, err
-		}
-		known = slices.ContainsFunc(state.Task.Findings, func(f projections.Finding) bool { return f.Open && f.Data == *finding })
-		if known {
-			return draft{}, errFindingKnown
-		}
-		return draft{payload: finding}, nil
-	})
-	if err != nil && !known {
-		return fmt.Errorf("record finding %s: %w", finding.Rule, err)
+	if _, err := s.recordFinding(ctx, t, finding); err != nil {
+		return err
 	}
 	return refuse(ledger.CodeBoundary, "receipt.recorded/"+finding.Rule, "%s; a fatal finding is recorded", finding.Text)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,7 +23,9 @@ func newResultCommand(e *Env, f *flags) *cobra.Command {
 		Use: "record TASK", Short: "Record a commit as the result of the attempt", Args: cobra.MaximumNArgs(1),
 		Long: "Record a commit as the result of the open attempt, and end the run.\n\n" +
 			"Changed paths, tree and authors are read from git. Uncommitted changes inside the scope and changes outside the boundary are refused. " +
-			"Each changed path serves acceptance items: say which with --map, where the contract has more than one.",
+			"Each changed path serves acceptance items: say which with --map, where the contract has more than one.\n\n" +
+			"Claims are held against git: a path of --evidence must be in the commit and differ from the attempt's base, a branch of --pushed must have " +
+			"the commit. What does not match is named, one finding each, and nothing is recorded: exit code 1.",
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
@@ -35,6 +38,8 @@ func newResultCommand(e *Env, f *flags) *cobra.Command {
 	fs.StringVar(&o.head, "head", "HEAD", "commit to hand over")
 	fs.StringArrayVar(&o.maps, "map", nil, "PATH=A1,A2: the items that a path, or a pattern of paths, serves; '*=A1' names all")
 	fs.StringArrayVar(&o.claims, "claim", nil, "A1=TEXT: what you say about an item")
+	fs.StringArrayVar(&o.evidence, "evidence", nil, "A1=PATH: a file or folder that shows the claim about an item; it is held against git")
+	fs.StringArrayVar(&o.pushed, "pushed", nil, "A1=REMOTE/BRANCH: the claim says that this branch has the commit; the remote is asked")
 	fs.StringArrayVar(&o.ran, "ran", nil, "a command that you ran; [EXIT:]COMMAND, exit code 0 unless it says another")
 	fs.StringArrayVar(&o.uncovered, "uncovered", nil, "what is not covered")
 	fs.StringVar(&o.summary, "summary", "", "what was done, in a few sentences")
@@ -48,6 +53,8 @@ type resultOptions struct {
 	head      string
 	maps      []string
 	claims    []string
+	evidence  []string
+	pushed    []string
 	ran       []string
 	uncovered []string
 	summary   string
@@ -62,7 +69,7 @@ type recorded struct {
 }
 
 func (s *session) recordResult(ctx context.Context, task string, o resultOptions) error {
-	claims, err := parseClaims(o.claims)
+	claims, err := statedClaims(o)
 	if err != nil {
 		return err
 	}
@@ -99,9 +106,15 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 			}
 		}
 		r.Claims, r.Commands, r.Uncovered, r.Summary = claims, ran, o.uncovered, o.summary
+		if err := s.keepPromises(ctx, repo, r); err != nil {
+			return draft{}, err
+		}
 		done.Tree, done.Changes = r.Tree, len(r.Changes)
 		return draft{payload: &r, fence: l.Fence}, same.hold("the lease or the contract", events.FormatFence(l.Fence), contractDigest(state.Task))
 	})
+	if broken, ok := errors.AsType[*brokenPromises](err); ok {
+		return s.showBroken(task, broken)
+	}
 	if err != nil {
 		return err
 	}
