@@ -23,31 +23,41 @@ type treeEntry struct {
 	mode, kind, id, path string
 }
 
-// entries lists the whole tree of a commit, without folders, in git's order.
-func (r *Repo) entries(ctx context.Context, commit string) ([]treeEntry, error) {
+// entries lists the tree of a commit, without folders, in git's order: the whole of it, or
+// what is at or below the given paths.
+func (r *Repo) entries(ctx context.Context, commit string, paths ...string) ([]treeEntry, error) {
 	id, err := r.ResolveCommit(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", id).run(ctx)
+	return r.treeOf(ctx, id, paths...)
+}
+
+// treeOf is entries for the id of a commit that is known to be one.
+func (r *Repo) treeOf(ctx context.Context, id string, paths ...string) ([]treeEntry, error) {
+	out, err := r.git(append([]string{"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", id}, paths...)...).run(ctx)
 	if exitCode(err) == 128 {
 		return nil, errors.Join(ErrMissingObject, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list tree: %w", err)
 	}
-	records, err := splitNUL(out)
-	if err != nil {
-		return nil, fmt.Errorf("list tree: %w", err)
-	}
-	list := make([]treeEntry, 0, len(records))
-	for _, record := range records {
-		meta, path, ok := strings.Cut(record, "\t")
-		parts := strings.Split(meta, " ")
-		if !ok || len(parts) != 3 || path == "" {
+	return parseTree(string(out))
+}
+
+// parseTree reads "mode kind id\tpath\0" records.
+func parseTree(out string) ([]treeEntry, error) {
+	list := make([]treeEntry, 0, strings.Count(out, "\x00"))
+	for out != "" {
+		record, rest, ok := strings.Cut(out, "\x00")
+		out = rest
+		meta, path, tab := strings.Cut(record, "\t")
+		mode, meta, _ := strings.Cut(meta, " ")
+		kind, id, space := strings.Cut(meta, " ")
+		if !ok || !tab || !space || path == "" || strings.Contains(id, " ") {
 			return nil, fmt.Errorf("list tree: %w", ErrGitOutput)
 		}
-		list = append(list, treeEntry{mode: parts[0], kind: parts[1], id: parts[2], path: path})
+		list = append(list, treeEntry{mode: mode, kind: kind, id: id, path: path})
 	}
 	return list, nil
 }

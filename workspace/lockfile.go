@@ -7,15 +7,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/deedledger/deed/boundary"
+	"github.com/deedledger/deed/events"
 )
 
 // LockfileNames lists the file names that pin dependencies, sorted.
 func LockfileNames() []string {
 	return []string{
-		"Cargo.lock", "Gemfile.lock", "Package.resolved", "Pipfile.lock", "Podfile.lock", "bun.lock", "bun.lockb",
-		"composer.lock", "conan.lock", "deno.lock", "flake.lock", "go.sum", "go.work.sum", "gradle.lockfile",
-		"mix.lock", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json", "pdm.lock", "pnpm-lock.yaml",
-		"poetry.lock", "pubspec.lock", "pylock.toml", "uv.lock", "yarn.lock",
+		"Cargo.lock", "Gemfile.lock", "Package.resolved", "Pipfile.lock", "Podfile.lock", "buildscript-gradle.lockfile",
+		"bun.lock", "bun.lockb", "composer.lock", "conan.lock", "deno.lock", "flake.lock", "gems.locked", "go.sum",
+		"go.work.sum", "gradle.lockfile", "mix.lock", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json",
+		"pdm.lock", "pixi.lock", "pnpm-lock.yaml", "poetry.lock", "pubspec.lock", "pylock.toml", "uv.lock",
+		"verification-metadata.xml", "yarn.lock",
 	}
 }
 
@@ -32,16 +36,45 @@ func (r *Repo) LockfileDigests(ctx context.Context, commit string) (Lockfiles, e
 	if err != nil {
 		return Lockfiles{}, err
 	}
-	names := LockfileNames()
-	list = slices.DeleteFunc(list, func(e treeEntry) bool {
-		return e.kind != "blob" || !slices.Contains(names, path.Base(e.path))
-	})
+	return r.lockfiles(ctx, list)
+}
+
+// lockfiles reads the lockfiles among the entries of a tree.
+func (r *Repo) lockfiles(ctx context.Context, tree []treeEntry) (Lockfiles, error) {
+	names := map[string]bool{}
+	for _, name := range LockfileNames() {
+		names[name] = true
+	}
+	var list []treeEntry
+	for _, e := range tree {
+		if e.kind == "blob" && (names[path.Base(e.path)] || isRequirements(path.Base(e.path))) {
+			list = append(list, e)
+		}
+	}
 	files, err := r.digests(ctx, list)
 	if err != nil {
 		return Lockfiles{}, err
 	}
 	slices.SortFunc(files, func(a, b FileDigest) int { return strings.Compare(a.Path, b.Path) })
 	return Lockfiles{Files: files, Combined: CombineDigests(files)}, nil
+}
+
+// isRequirements tells pip's files, which have many names: requirements.txt,
+// requirements-dev.txt, dev-requirements.txt.
+func isRequirements(name string) bool {
+	stem, ok := strings.CutSuffix(name, ".txt")
+	return ok && (stem == "requirements" || strings.HasPrefix(stem, "requirements-") || strings.HasPrefix(stem, "requirements_") ||
+		strings.HasSuffix(stem, "-requirements") || strings.HasSuffix(stem, "_requirements"))
+}
+
+// pinned gives the lockfiles in the words of events, sorted by encoded path.
+func (l Lockfiles) pinned() []events.PinnedFile {
+	var list []events.PinnedFile
+	for _, f := range l.Files {
+		list = append(list, events.PinnedFile{Path: boundary.EncodePath(f.Path), Digest: f.SHA256})
+	}
+	slices.SortFunc(list, func(a, b events.PinnedFile) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 // CombineDigests gives the lower-hex SHA-256 over, for each file sorted by raw path: the
