@@ -15,13 +15,6 @@ import (
 	"github.com/deedledger/deed/workspace/guard"
 )
 
-// The kinds of evidence of a claim that git can be asked about. A line of
-// another kind is text for people.
-const (
-	evidencePath   = "path:"   // a path below the repository, encoded
-	evidenceRemote = "remote:" // REMOTE/BRANCH that has the head
-)
-
 // statedClaims reads --claim, --evidence and --pushed.
 func statedClaims(o resultOptions) ([]events.Stated, error) {
 	claims, err := parseClaims(o.claims)
@@ -37,7 +30,7 @@ func statedClaims(o resultOptions) ([]events.Stated, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := attach(claims, "--evidence "+arg, item, evidencePath+encoded); err != nil {
+		if err := attach(claims, "--evidence "+arg, item, guard.EvidencePath+encoded); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +39,7 @@ func statedClaims(o resultOptions) ([]events.Stated, error) {
 		if remote, name, slash := strings.Cut(branch, "/"); !ok || !slash || remote == "" || name == "" || strings.HasPrefix(remote, "-") {
 			return nil, fmt.Errorf("%w: --pushed %q, want A1=REMOTE/BRANCH", errUsage, arg)
 		}
-		if err := attach(claims, "--pushed "+arg, item, evidenceRemote+branch); err != nil {
+		if err := attach(claims, "--pushed "+arg, item, guard.EvidenceRemote+branch); err != nil {
 			return nil, err
 		}
 	}
@@ -61,30 +54,6 @@ func attach(claims []events.Stated, arg, item, line string) error {
 	}
 	claims[i].Evidence = append(claims[i].Evidence, line)
 	return nil
-}
-
-// promisesOf returns what of a result's claims git can be asked about.
-func promisesOf(claims []events.Stated) []guard.Promise {
-	var list []guard.Promise
-	for _, c := range claims {
-		p := guard.Promise{Item: c.Acceptance, Text: c.Text}
-		for _, line := range c.Evidence {
-			if encoded, ok := strings.CutPrefix(line, evidencePath); ok {
-				if raw, err := boundary.DecodePath(encoded); err == nil {
-					p.Paths = append(p.Paths, raw)
-				}
-			}
-			if branch, ok := strings.CutPrefix(line, evidenceRemote); ok {
-				if remote, name, ok := strings.Cut(branch, "/"); ok && remote != "" && remote[0] != '-' && name != "" {
-					p.Remotes = append(p.Remotes, guard.Branch{Remote: remote, Name: name})
-				}
-			}
-		}
-		if len(p.Paths)+len(p.Remotes) > 0 {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // brokenPromises are the claims of a result that git does not bear out.
@@ -115,7 +84,7 @@ func (s *session) keepPromises(ctx context.Context, repo *workspace.Repo, r even
 // mismatches holds the claims of a result against git, and gives the errors of
 // remotes that could not be asked.
 func (s *session) mismatches(ctx context.Context, repo *workspace.Repo, r events.Result) ([]guard.Mismatch, []error, error) {
-	promises := promisesOf(r.Claims)
+	promises := guard.Promises(r.Claims)
 	if len(promises) == 0 {
 		return nil, nil, nil
 	}

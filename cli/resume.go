@@ -30,11 +30,15 @@ func newResumeCommand(e *Env, f *flags) *cobra.Command {
 interrupted, claim its lease, bind this worktree, and print the resume packet. Run again
 while the lease is held, it prints the packet and writes nothing.
 
+Before work goes on, the guard holds frozen decisions, banned approaches and what is said
+to be done against this worktree: see deed guard --help. What is fatal there refuses; in
+committed files it is recorded as a fatal finding, for a person to close.
+
 A recovery is a controller's. It is done with your own key where you have that role, or
 with the key of --controller; otherwise the answer says who has to run deed recover.
 
 Exit codes: 0 go on. 1 do not start: the task is escalated or paused, a fatal finding is
-open, nobody knows whether an effect happened. 8 not yet: it waits for somebody else.
+open, the guard found something, nobody knows whether an effect happened. 8 not yet: it waits for somebody else.
 20 this worktree is not what the attempt pinned.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
@@ -70,7 +74,9 @@ type resumed struct {
 	DryRun   bool          `json:"dryRun,omitzero"`
 	Recovery *recovered    `json:"recovery,omitempty"`
 	World    *events.World `json:"world,omitempty"` // as the claim has it
-	Packet   packetData    `json:"packet"`
+	// Guard is what of the task did not match this worktree, for work alone.
+	Guard  *taskGuard `json:"guard,omitempty"`
+	Packet packetData `json:"packet"`
 }
 
 func (s *session) resume(ctx context.Context, task string, o resuming) error {
@@ -106,6 +112,9 @@ func (s *session) resume(ctx context.Context, task string, o resuming) error {
 		if err := mayStart(state, who); err != nil {
 			return fmt.Errorf("recovery decided %s: %w", r.Decision, err)
 		}
+	}
+	if done.Guard, err = s.guardWork(ctx, state.Task, a); err != nil {
+		return err
 	}
 	err = s.takeUp(ctx, state, a, o, &done)
 	if err != nil && done.Recovery != nil {

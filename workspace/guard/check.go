@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deedledger/deed/boundary"
 )
 
 // Code names a rule.
@@ -156,39 +158,44 @@ func touched(changed []string, path string, folder bool) bool {
 	})
 }
 
+// covers reports whether a rule is about a file.
+func (r Rule) covers(path string) bool {
+	return len(r.Paths) == 0 || slices.ContainsFunc(r.Paths, func(p string) bool { return boundary.MatchPattern(p, path) })
+}
+
 // checkForbidden is R2 and R3: one finding per text and file.
 func checkForbidden(code Code, rules []Rule, w World) []Finding {
 	var found []Finding
-	seen := map[string]bool{}
+	type place struct{ word, path string }
+	seen := map[place]bool{}
 	for _, rule := range rules {
 		for _, word := range rule.Forbids {
-			if seen[word] {
-				continue
-			}
-			seen[word] = true
 			for _, h := range w.Hits {
-				if h.Keyword == word {
-					found = append(found, Finding{
-						Code: code, Claim: rule.Title, Reason: rule.Reason, Path: h.Path, Line: h.Line, Keyword: word, Said: rule.Line,
-						Text: fmt.Sprintf("%q occurs, and must not", word),
-					})
+				if h.Keyword != word || seen[place{word, h.Path}] || !rule.covers(h.Path) {
+					continue
 				}
+				seen[place{word, h.Path}] = true
+				found = append(found, Finding{
+					Code: code, Claim: rule.Title, Reason: rule.Reason, Path: h.Path, Line: h.Line, Keyword: word, Said: rule.Line,
+					Text: fmt.Sprintf("%q occurs, and must not", word),
+				})
 			}
 		}
 	}
 	return found
 }
 
-// checkDemanded is R4.
+// checkDemanded is R4: one finding per text and set of files.
 func checkDemanded(c Claims, w World) []Finding {
 	var found []Finding
 	seen := map[string]bool{}
 	for _, rule := range c.Frozen {
 		for _, word := range rule.Contains {
-			if seen[word] || slices.ContainsFunc(w.Hits, func(h Hit) bool { return h.Keyword == word }) {
+			key := strings.Join(append([]string{word}, rule.Paths...), "\x00")
+			if seen[key] || slices.ContainsFunc(w.Hits, func(h Hit) bool { return h.Keyword == word && rule.covers(h.Path) }) {
 				continue
 			}
-			seen[word] = true
+			seen[key] = true
 			found = append(found, Finding{Code: R4, Claim: rule.Title, Reason: rule.Reason, Keyword: word, Said: rule.Line, Text: fmt.Sprintf("%q occurs nowhere, and must", word)})
 		}
 	}

@@ -52,7 +52,10 @@ type Rule struct {
 	Reason   string
 	Contains []string // must occur in some scanned file
 	Forbids  []string // must occur in none
-	Line     int
+	// Paths are patterns of the files that it is about, none for every file. A
+	// task file has none of these; a decision of a ledger may.
+	Paths []string
+	Line  int
 }
 
 // Criterion is an acceptance criterion and the command that checks it.

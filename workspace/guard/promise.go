@@ -67,7 +67,7 @@ func CheckPromises(list []Promise, r Range) []Mismatch {
 		for _, path := range p.Paths {
 			m := Mismatch{Item: p.Item, Path: path}
 			switch {
-			case !has(r.Tree, path):
+			case !Has(r.Tree, path):
 				m.Rule, m.Text = RuleAbsent, "evidence path absent: commit "+r.Head+" has no such path"+similar(p, path, r)
 			case !touched(r.Changed, path, true):
 				m.Rule, m.Text = RuleUnchanged, "claimed, no change in range base..head up to "+r.Head
@@ -88,8 +88,8 @@ func CheckPromises(list []Promise, r Range) []Mismatch {
 	return found
 }
 
-// has reports whether a sorted tree has a file, or something below a folder.
-func has(tree []string, path string) bool {
+// Has reports whether a sorted list of raw paths has a file, or something below a folder.
+func Has(tree []string, path string) bool {
 	if path == "." {
 		return len(tree) > 0
 	}
@@ -111,7 +111,7 @@ func similar(p Promise, path string, r Range) string {
 	best, most := "", 0
 	for _, file := range slices.Sorted(slices.Values(r.Changed)) {
 		score := 0
-		if strings.HasSuffix(file, "/"+name) && has(r.Tree, file) {
+		if strings.HasSuffix(file, "/"+name) && Has(r.Tree, file) {
 			score = 100 // the same name in another folder
 		}
 		for _, word := range r.Fresh[file] {
