@@ -12,16 +12,18 @@ import (
 	"github.com/deedledger/deed/events"
 )
 
-// LockfileNames lists the file names that pin dependencies, sorted.
-func LockfileNames() []string {
-	return []string{
-		"Cargo.lock", "Gemfile.lock", "Package.resolved", "Pipfile.lock", "Podfile.lock", "buildscript-gradle.lockfile",
-		"bun.lock", "bun.lockb", "composer.lock", "conan.lock", "deno.lock", "flake.lock", "gems.locked", "go.sum",
-		"go.work.sum", "gradle.lockfile", "mix.lock", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json",
-		"pdm.lock", "pixi.lock", "pnpm-lock.yaml", "poetry.lock", "pubspec.lock", "pylock.toml", "uv.lock",
-		"verification-metadata.xml", "yarn.lock",
-	}
+// lockfileNames are the file names that pin dependencies, sorted. Read-only.
+var lockfileNames = [...]string{
+	"Cargo.lock", "Gemfile.lock", "Package.resolved", "Pipfile.lock", "Podfile.lock",
+	"buildscript-gradle.lockfile", "bun.lock", "bun.lockb", "composer.lock", "conan.lock", "deno.lock",
+	"flake.lock", "gems.locked", "go.sum", "go.work.sum", "gradle.lockfile", "mix.lock", "npm-shrinkwrap.json",
+	"package-lock.json", "packages.lock.json", "pdm.lock", "pixi.lock", "pnpm-lock.yaml", "poetry.lock",
+	"pubspec.lock", "pylock.toml", "uv.lock", "verification-metadata.xml", "yarn.lock",
 }
+
+// LockfileNames lists the file names that pin dependencies, sorted. Files of pip's
+// requirements count too, which have many names.
+func LockfileNames() []string { return slices.Clone(lockfileNames[:]) }
 
 // Lockfiles are the dependency pins of one commit.
 type Lockfiles struct {
@@ -41,13 +43,9 @@ func (r *Repo) LockfileDigests(ctx context.Context, commit string) (Lockfiles, e
 
 // lockfiles reads the lockfiles among the entries of a tree.
 func (r *Repo) lockfiles(ctx context.Context, tree []treeEntry) (Lockfiles, error) {
-	names := map[string]bool{}
-	for _, name := range LockfileNames() {
-		names[name] = true
-	}
 	var list []treeEntry
 	for _, e := range tree {
-		if e.kind == "blob" && (names[path.Base(e.path)] || isRequirements(path.Base(e.path))) {
+		if e.kind == "blob" && isLockfile(path.Base(e.path)) {
 			list = append(list, e)
 		}
 	}
@@ -57,6 +55,12 @@ func (r *Repo) lockfiles(ctx context.Context, tree []treeEntry) (Lockfiles, erro
 	}
 	slices.SortFunc(files, func(a, b FileDigest) int { return strings.Compare(a.Path, b.Path) })
 	return Lockfiles{Files: files, Combined: CombineDigests(files)}, nil
+}
+
+// isLockfile tells a file that pins dependencies by its name.
+func isLockfile(name string) bool {
+	_, known := slices.BinarySearch(lockfileNames[:], name)
+	return known || isRequirements(name)
 }
 
 // isRequirements tells pip's files, which have many names: requirements.txt,
