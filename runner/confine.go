@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -192,7 +193,11 @@ func borrowedObjects(root string) []string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			if real := realPath(strings.TrimSuffix(line, "\n")); real != "" && !slices.Contains(list, real) {
+			line = strings.TrimSuffix(line, "\n")
+			if plain, err := strconv.Unquote(line); err == nil { // git quotes as C does
+				line = plain
+			}
+			if real := realPath(line); real != "" && !slices.Contains(list, real) {
 				list, next = append(list, real), append(next, real)
 			}
 		}

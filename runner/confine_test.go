@@ -191,7 +191,7 @@ func TestVerifyConfined(t *testing.T) {
 	repo, err := workspace.Open(t.Context(), dir)
 	must(t, err)
 	report, err := Verify(t.Context(), repo, commit, Plan{Confinement: c, Checks: []Check{
-		{ID: "git", Command: []string{"git", "cat-file", "-e", commit}},
+		{ID: "git", Command: []string{"git", "cat-file", "commit", commit}},
 		{ID: "worktree", Command: shell("! cat " + dir + "/value")},
 	}})
 	must(t, err)

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,6 +118,12 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// pin gives a file of a check with the digest of its text.
+func pin(path, text string) []PinnedFile {
+	sum := sha256.Sum256([]byte(text))
+	return []PinnedFile{{path, hex.EncodeToString(sum[:])}}
 }
 
 func shell(script string) []string { return []string{"/bin/sh", "-c", script} }

@@ -35,13 +35,12 @@ func (v *verification) sick(ctx context.Context) []string {
 // healthy before or after it. What never ran because of its own command, or because we
 // stopped, stays what it is.
 func weigh(out *Outcome, before, after []string) {
-	switch {
-	case out.Result == ResultPass || out.Rule == "interrupted" || out.Rule == "malformed-command":
-		return
-	case len(before)+len(after) == 0:
+	if len(before)+len(after) == 0 || out.Rule == "interrupted" || out.Rule == "malformed-command" {
 		return
 	}
-	out.settle(ClassEnvironmentFailure, RuleServiceDown)
+	if out.Result != ResultPass {
+		out.settle(ClassEnvironmentFailure, RuleServiceDown)
+	}
 	for _, s := range before {
 		out.note(s + ", before the check")
 	}
