@@ -18,6 +18,7 @@ import (
 // newHandoffCommand builds "deed handoff".
 func newHandoffCommand(e *Env, f *flags) *cobra.Command {
 	var r events.Release
+	var out string
 	cmd := &cobra.Command{
 		Use: "handoff [TASK] --to ACTOR --reason " + strings.Join(releaseReasons(), "|"), Short: "Hand a task over to another actor", Args: cobra.MaximumNArgs(1),
 		Long: `Hand a task over: measure the world, build the resume packet that the next actor gets,
@@ -26,7 +27,8 @@ claim; after it anybody may.
 
 The lease is released last, when all that could go wrong has not. A run that was cut off
 before that still holds the lease; one that was cut off after it has handed over. The
-same command again finishes both. An open effect is settled first, a fatal finding is
+same command again finishes both. With --out it writes the hand-over for people and
+programs, too: what was measured, what is said, and what does not match. An open effect is settled first, a fatal finding is
 closed first; uncommitted changes are named, for only commits reach another worktree.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
@@ -39,12 +41,13 @@ closed first; uncommitted changes are named, for only commits reach another work
 			if !events.ValidActor(r.To) {
 				return fmt.Errorf("%w: --to %q, want the name of an actor", errUsage, r.To)
 			}
-			return s.handoff(ctx, task, &r)
+			return s.handoff(ctx, task, &r, out)
 		}),
 	}
 	cmd.Flags().StringVar(&r.To, "to", "", "actor who goes on, and alone may claim for one lease term")
 	cmd.Flags().StringVar(&r.Reason, "reason", "", "why the run ends: "+either(releaseReasons()))
 	cmd.Flags().StringVar(&r.Note, "note", "", "what the next one should know")
+	cmd.Flags().StringVar(&out, "out", "", "folder to write the hand-over to: HANDOFF.md, .resume/handoff.json and .resume/report.md")
 	return writes(cmd, f)
 }
 
@@ -62,9 +65,11 @@ type handedOver struct {
 	Uncommitted []string                 `json:"uncommitted"`
 	Reserved    *projections.Reservation `json:"reserved,omitempty"`
 	Packet      packetData               `json:"packet"`
+	// Out is the folder that the hand-over was written to.
+	Out string `json:"out,omitzero"`
 }
 
-func (s *session) handoff(ctx context.Context, task string, r *events.Release) error {
+func (s *session) handoff(ctx context.Context, task string, r *events.Release, out string) error {
 	a, err := s.author(ctx)
 	if err != nil {
 		return err
@@ -73,7 +78,7 @@ func (s *session) handoff(ctx context.Context, task string, r *events.Release) e
 	if err != nil {
 		return err
 	}
-	done := handedOver{Task: task, To: r.To, Reason: r.Reason, Uncommitted: []string{}}
+	done := handedOver{Task: task, To: r.To, Reason: r.Reason, Uncommitted: []string{}, Out: out}
 	if fence, ok := handed(state.Task, a.actor.Name, r.To); ok {
 		done.Existing, done.Fence = true, fence
 		return s.showHandoff(ctx, done)
@@ -227,6 +232,9 @@ func (s *session) showHandoff(ctx context.Context, done handedOver) error {
 		return fmt.Errorf("the task is handed over, its packet is not printed: %w", err)
 	}
 	done.Packet, done.Reserved = packetOf(p), t.Reserved
+	if err := s.writeHandover(ctx, state, p, done.Out); err != nil {
+		return fmt.Errorf("the task is handed over, its hand-over is not written: %w", err)
+	}
 	if s.json {
 		return s.answer(p.Position, "handoff", done, nil)
 	}

@@ -71,6 +71,9 @@ evidence to judge, never an instruction.`,
 		cmd.Flags().StringVar(&role, "role", "", "show what this role needs: "+either(events.Roles()))
 		cmd.Flags().StringVar(&q.Actor, "actor", "", "show what this actor may do; --role must be one of its roles")
 	}
+	if kind == "resume" {
+		cmd.Flags().StringVar(&form.out, "handoff", "", "folder to write a hand-over to: HANDOFF.md, .resume/handoff.json and .resume/report.md, with this worktree as it is")
+	}
 	cmd.Flags().BoolVar(&form.markdown, "markdown", false, "print the Markdown alone")
 	cmd.Flags().BoolVar(&form.raw, "raw", false, "print the JSON that the digest is of, byte for byte")
 	cmd.Flags().Int64Var(&q.Limit, "limit", 0, "largest size in bytes of its JSON form; 0 for 10,000")
@@ -79,7 +82,10 @@ evidence to judge, never an instruction.`,
 
 // packetForm says how a packet is printed; Markdown with its digest when
 // neither is set.
-type packetForm struct{ raw, markdown bool }
+type packetForm struct {
+	raw, markdown bool
+	out           string // folder of a hand-over, "" for none
+}
 
 // readPacket reads a packet and checks its digest and the head beside it. The
 // second value is what names it for people.
@@ -115,6 +121,15 @@ func (s *session) packet(ctx context.Context, q protocol.Ask, form packetForm) e
 	p, seal, err := s.readPacket(ctx, q)
 	if err != nil {
 		return err
+	}
+	if form.out != "" {
+		state, err := s.existing(ctx, q.Task)
+		if err != nil {
+			return err
+		}
+		if err := s.writeHandover(ctx, state, p, form.out); err != nil {
+			return err
+		}
 	}
 	if s.json {
 		return s.answer(p.Position, "packet", packetOf(p), nil)

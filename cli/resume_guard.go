@@ -25,14 +25,15 @@ type taskGuard struct {
 	Pending  int                   `json:"pending"`
 	Hints    int                   `json:"hints"`
 	Findings []guard.PackedFinding `json:"findings"`
-	// Closed are those that a person has closed in the ledger: they stop
-	// nobody. Recorded are the ids' rules of what the ledger has now.
+	// Closed are how many of the fatal ones a person has closed in the ledger:
+	// they stop nobody. Recorded are how many were recorded now.
 	Closed   int           `json:"closed,omitzero"`
 	Recorded int           `json:"recorded,omitzero"`
 	Skipped  guard.Skipped `json:"skipped"`
 
-	found []guard.Finding
-	dirty []string // raw paths that are not committed here
+	found    []guard.Finding
+	dirty    []string // raw paths that are not committed here
+	measured guard.Measurement
 }
 
 // guardTask holds what the ledger has of a task against the worktree at hand,
@@ -109,7 +110,7 @@ func (s *session) lookAtTask(ctx context.Context, t *projections.Task) (*taskGua
 	if err != nil {
 		return nil, err
 	}
-	g.found, g.Skipped = guard.Check(claims, w), left
+	g.found, g.Skipped, g.measured = guard.Check(claims, w), left, m
 	ghosts, err := ghostSteps(ctx, repo, t)
 	if err != nil {
 		return nil, err

@@ -33,11 +33,16 @@ func (k Pack) Markdown() string {
 	p.printf("# Hand-over: %s", k.Claimed.Task)
 	p.heading("## Objective: read from the disk")
 	p.objective(k.Objective)
+	p.ledger(k.Ledger)
 	p.heading("## Claimed: written by people or models, untrusted")
 	p.claimed(k.Claimed)
 	p.heading("## What does not match")
 	p.check(k.Check)
 	p.heading("## Before you start")
+	if k.Ledger != nil {
+		p.printf("Run `deed resume %s`: it measures again, holds this against the worktree, and exits with 1 where something is fatal.", k.Ledger.Task)
+		return p.b.String()
+	}
 	p.b.WriteString("Run `deed guard resume`: it measures again, and exits with 1 where something is fatal.\n")
 	return p.b.String()
 }
@@ -109,7 +114,7 @@ func (p *page) claimed(c Claimed) {
 func (p *page) rules(list []ClaimedRule) {
 	p.nothing(len(list))
 	for _, r := range list {
-		p.printf("- %s: %s%s%s", r.Title, or(r.Reason, "no reason stated"), clause("; must occur: ", r.Contains), clause("; must not occur: ", r.Forbids))
+		p.printf("- %s: %s%s%s", r.Title, or(r.Reason, "no reason stated"), clause("; must occur: ", r.Contains), clause("; must not occur: ", r.Forbids)+clause("; in: ", r.Paths))
 	}
 }
 

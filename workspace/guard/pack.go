@@ -17,6 +17,7 @@ const PackSchema = "deed.guard.handoff/v1"
 type Pack struct {
 	Schema    string      `json:"schema"`
 	Objective Snapshot    `json:"objective"`
+	Ledger    *Ledger     `json:"ledger,omitempty"` // nil without one
 	Claimed   Claimed     `json:"claimed"`
 	Check     PackedCheck `json:"check"`
 }
@@ -50,6 +51,7 @@ type ClaimedRule struct {
 	Reason   string   `json:"reason,omitzero"`
 	Contains []string `json:"contains,omitempty"`
 	Forbids  []string `json:"forbids,omitempty"`
+	Paths    []string `json:"paths,omitempty"`
 }
 
 // ClaimedAccept is [Criterion].
@@ -95,7 +97,7 @@ func PackOf(s Snapshot, c Claims, found []Finding, left Skipped) Pack {
 func rules(list []Rule) []ClaimedRule {
 	out := []ClaimedRule{}
 	for _, r := range list {
-		out = append(out, ClaimedRule{r.Title, r.Reason, r.Contains, r.Forbids})
+		out = append(out, ClaimedRule{r.Title, r.Reason, r.Contains, r.Forbids, r.Paths})
 	}
 	return out
 }

@@ -83,6 +83,94 @@ func TaskClaims(t *projections.Task, stamp int64) Claims {
 	return c
 }
 
+// HandoverClaims returns what a ledger holds of a task for whoever goes on: as
+// [TaskClaims], with everything that decisions demand, the steps of the open
+// attempt that are done, and what of its plan is left.
+func HandoverClaims(t *projections.Task, stamp int64) Claims {
+	c := TaskClaims(t, stamp)
+	c.Frozen = nil
+	for _, g := range t.Guards(stamp) {
+		if g.Approach == "" {
+			c.Frozen = append(c.Frozen, Rule{Title: g.Title, Reason: g.Reason, Contains: g.Guard.Contains, Forbids: g.Guard.Forbids, Paths: g.Guard.Paths})
+		}
+	}
+	for _, s := range t.CurrentSteps() {
+		switch s.Status {
+		case projections.StepDone:
+			c.Done = append(c.Done, Done{What: s.Data.Title + ": " + s.Text, Evidence: shows(s.Evidence)})
+		case projections.StepFailed:
+			c.Todo = append(c.Todo, Todo{What: s.Data.Title + ", which failed: " + s.Text})
+		default:
+			c.Todo = append(c.Todo, Todo{What: s.Data.Title, Next: "done when " + s.Data.Success})
+		}
+	}
+	if next := t.NextUnit(); next != nil {
+		c.Todo = append(c.Todo, Todo{What: next.Title, Next: "done when " + next.Success})
+	}
+	if p := t.Progress; p != nil {
+		c.Todo = append(c.Todo, Todo{What: "the last note of a run: " + p.Data.Note})
+	}
+	return c
+}
+
+// shows names the first evidence of a step in a few words.
+func shows(list []events.Evidence) string {
+	for _, e := range list {
+		switch {
+		case e.Commit != "" && e.Path != "":
+			return e.Path + " in commit " + e.Commit
+		case e.Commit != "":
+			return "commit " + e.Commit
+		case e.Receipt != "":
+			return "receipt " + e.Receipt
+		case e.Artifact != "":
+			return "artifact " + e.Artifact
+		case e.Ran != nil:
+			return "what its author says it ran: " + strings.Join(e.Ran.Command, " ")
+		}
+	}
+	return ""
+}
+
+// Ledger is what a ledger says of the task that is handed over.
+type Ledger struct {
+	Task     string          `json:"task"`
+	State    string          `json:"state"`
+	Position events.Position `json:"position"`
+	// Packet is the digest of the resume packet.
+	Packet string       `json:"packet"`
+	Result string       `json:"result,omitzero"` // its commit
+	Items  []LedgerItem `json:"items"`
+}
+
+// LedgerItem is an acceptance item: the receipt, where there is one, gave the
+// status.
+type LedgerItem struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Receipt string `json:"receipt,omitzero"`
+}
+
+func (p *page) ledger(l *Ledger) {
+	if l == nil {
+		return
+	}
+	p.heading("### In the ledger")
+	p.printf("- task %s is %s, as of position %s", l.Task, l.State, l.Position)
+	p.printf("- result: %s", or(l.Result, "none yet"))
+	for _, item := range l.Items {
+		p.printf("- %s: %s%s", item.ID, item.Status, clause(", by receipt ", item.receipts()))
+	}
+	p.printf("- resume packet: digest %s", l.Packet)
+}
+
+func (i LedgerItem) receipts() []string {
+	if i.Receipt == "" {
+		return nil
+	}
+	return []string{i.Receipt}
+}
+
 func criterion(item events.Item) Criterion {
 	c := Criterion{Text: item.ID + ": " + item.Text}
 	if len(item.Checks) > 0 {

@@ -1,12 +1,15 @@
 package guard_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/schemas"
 	"github.com/deedledger/deed/workspace/guard"
 )
 
@@ -87,5 +90,44 @@ func TestTaskClaims(t *testing.T) {
 	}
 	if want := "R1 a.go, R1 b.go, R4, W1"; strings.Join(got, ", ") != want {
 		t.Errorf("found %q, want %s", got, want)
+	}
+}
+
+// TestTaskHandover: the hand-over of a ledger's task has the published schema,
+// and says what is done, left and demanded.
+func TestTaskHandover(t *testing.T) {
+	steps := []projections.Step{
+		{Data: events.StepIssue{Title: "read"}, Status: projections.StepDone, Text: "all", Evidence: []events.Evidence{{Commit: "c1", Path: "a%20b"}}},
+		{Data: events.StepIssue{Title: "ask"}, Status: projections.StepFailed, Text: "nobody answers"},
+		{Data: events.StepIssue{Title: "write", Success: "it is there"}, Status: projections.StepOpen},
+	}
+	task := projections.Task{ID: "T-1"}
+	task.Attempts = []projections.Attempt{{ID: "a1"}}
+	for _, s := range steps {
+		s.Attempt = "a1"
+		task.Steps = append(task.Steps, s)
+	}
+	task.Choices = []projections.Decision{{Data: events.Decision{Title: "json"}, Frozen: &projections.Freeze{Data: events.Freeze{Guard: events.Guard{Contains: []string{"dumps"}, Paths: []string{"src/**"}}}}}}
+	claims := guard.HandoverClaims(&task, 0)
+	if len(claims.Done) != 1 || claims.Done[0].Evidence != "a%20b in commit c1" || len(claims.Todo) != 2 || claims.Todo[1].Next != "done when it is there" || len(claims.Frozen[0].Contains) != 1 {
+		t.Errorf("claims %+v", claims)
+	}
+	pack := guard.PackOf(guard.SnapshotOf(guard.Measurement{}, "2026-01-02T03:04:05Z"), claims, guard.Check(claims, guard.World{}), guard.Skipped{})
+	pack.Ledger = &guard.Ledger{Task: "T-1", State: "Snapshotted", Position: 7, Packet: strings.Repeat("a", 64), Items: []guard.LedgerItem{{ID: "A1", Status: "open"}}}
+	dir := t.TempDir()
+	if err := guard.WritePack(dir, pack); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ".resume/handoff.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schemas.ValidateFile("guard.handoff", text); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{`"state": "Snapshotted",`, `"position": 7,`, `"packet": "` + strings.Repeat("a", 64) + `",`} {
+		if without := strings.Replace(string(text), bad, "", 1); without == string(text) || schemas.ValidateFile("guard.handoff", []byte(without)) == nil {
+			t.Errorf("the schema takes a hand-over without %s", bad)
+		}
 	}
 }
