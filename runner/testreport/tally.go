@@ -34,7 +34,8 @@ type tally struct {
 	limits Limits
 	sum    Report
 	names  map[nameKey]seen
-	held   int // bytes, see hold
+	held   int    // bytes, see hold
+	said   string // the last limit that was recorded
 }
 
 func newTally(limits Limits) *tally {
@@ -130,7 +131,10 @@ func (t *tally) found(code Code, format string, args ...any) {
 
 // truncate records that a limit was reached.
 func (t *tally) truncate(format string, args ...any) {
-	t.sum.Truncated = true
+	if t.said == format {
+		return // it may be said for each of a million cases
+	}
+	t.sum.Truncated, t.said = true, format
 	t.found(Limit, format, args...)
 }
 

@@ -285,6 +285,7 @@ func (x *xmlReader) attribute(of string) bool {
 // value reads an attribute's value; what is beyond the limit of a string is left out.
 func (x *xmlReader) value(quote byte) (string, bool) {
 	var out []byte
+	clipped := false
 	for {
 		b, err := x.in.ReadByte()
 		piece := ""
@@ -304,7 +305,10 @@ func (x *xmlReader) value(quote byte) (string, bool) {
 		}
 		switch {
 		case len(out) >= maxStringBytes:
-			x.t.found(Clipped, "a value was longer than is kept")
+			if !clipped {
+				x.t.found(Clipped, "a value was longer than is kept")
+			}
+			clipped = true
 		case piece != "":
 			out = append(out, piece...)
 		default:
