@@ -223,9 +223,9 @@ func (d *demo) killResult(ctx context.Context) error {
 
 // killVerify kills verify-1 while its check runs.
 func (d *demo) killVerify(ctx context.Context) error {
-	file := d.reachedFile("check")
+	file := filepath.Join(d.temp(), "check.reached") // where a confined check may write
 	d.tell(d.verifier, "runs the pinned test")
-	args := []string{"receipt", "run", demoTask, "--env", "GOCACHE", "--env", "GOFLAGS", "--env", demoStopVariable}
+	args := []string{"receipt", "run", demoTask, "--env", "GOCACHE", "--env", "GOFLAGS", "--env", demoStopVariable, "--writable", d.goCache, "--writable", d.temp()}
 	if err := d.kill(ctx, victim{actor: d.verifier, args: args, reached: file, env: []string{demoStopVariable + "=" + file}}); err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (d *demo) verify(ctx context.Context) error {
 		return err
 	}
 	d.tell(d.verifier, "runs the pinned test on a clean checkout of exactly that commit")
-	r, err := d.must(ctx, d.verifier, d.project, "receipt", "run", demoTask, "--env", "GOCACHE", "--env", "GOFLAGS")
+	r, err := d.must(ctx, d.verifier, d.project, "receipt", "run", demoTask, "--env", "GOCACHE", "--env", "GOFLAGS", "--writable", d.goCache)
 	if err != nil {
 		return err
 	}

@@ -87,6 +87,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.service(ctx, f)
 	}
 	d.keyFiles()
+	d.confines()
 	d.git(ctx)
 	d.worktree(ctx)
 	failed := 0

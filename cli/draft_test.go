@@ -165,12 +165,14 @@ func TestPrintable(t *testing.T) {
 func TestFillOutcome(t *testing.T) {
 	output := runner.Output{Head: []byte("secret"), Bytes: 6, Digest: events.Sum([]byte("secret")).String()}
 	var o events.CheckOutcome
-	fillOutcome(&o, runner.Outcome{Result: runner.ResultPass, Class: runner.ClassPass, Rule: "exit-zero", Output: output}, 100)
+	room := window{100, 100}
+	room.fill(&o, runner.Outcome{Result: runner.ResultPass, Class: runner.ClassPass, Rule: "exit-zero", Output: output})
 	if o.Output != "" || o.Artifact != output.Digest || o.Outcome != events.OutcomePass {
 		t.Errorf("%+v", o)
 	}
-	fillOutcome(&o, runner.Outcome{Result: runner.ResultInconclusive, Class: runner.ClassInconclusive, Rule: "r", Detail: "why", ExitCode: -1, Output: output}, 6)
-	if o.Output != "why\nse" || o.Exit != -1 {
+	room = window{6, 5}
+	room.fill(&o, runner.Outcome{Result: runner.ResultInconclusive, Class: runner.ClassInconclusive, Rule: "r", Detail: "why", Reason: "a\n\x1b[31mb", ExitCode: -1, Output: output})
+	if o.Output != "why\nse" || o.Exit != -1 || room.output != 0 || len(o.Notes) != 1 || len(o.Notes[0]) > 5 || strings.ContainsAny(o.Notes[0], "\n\x1b") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -15,25 +15,47 @@ import (
 // newReceiptCommand builds "deed receipt".
 func newReceiptCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "receipt", Short: "Prove what was delivered"}
-	var url string
-	var pass []string
+	var o receiptOptions
 	run := &cobra.Command{
 		Use: "run TASK", Short: "Run the contract's checks on the result and record the outcome", Args: cobra.MaximumNArgs(1),
-		Long: "Run each pinned check on a clean checkout of exactly the result's commit, and record what it proved.\n\n" +
-			"The ledger is asked first whether it would take a receipt from you; --dry-run asks no more than that and runs nothing. " +
-			"Exit code 0: all checks passed; 1: one failed; 8: one proved nothing. The receipt is recorded in all three cases.",
+		Long: `Run each pinned check on a clean checkout of exactly the result's commit, and record
+what it proved. The ledger is asked first whether it would take a receipt from you;
+--dry-run asks no more than that and runs nothing.
+
+A check sees PATH, a fresh HOME and TMPDIR, and what --env passes on. Where the machine
+can (deed doctor tells), it reads the system's programs and libraries, the folders of
+PATH and what --readable adds, and writes below its checkout and HOME alone: never keys,
+ledgers or your home. A variable of --env that holds a path makes it readable.
+
+A check that fails is run again on a fresh checkout: it fails when it fails each time,
+and is flaky, which proves nothing, when it passes then. While a service that the
+contract names is not healthy, no failure is the code's. What changed during the run,
+such as the contract or a tool, makes it stale: nothing is recorded.
+
+Exit code 0: all checks passed; 1: one failed; 8: one proved nothing. The receipt is
+recorded in these three cases. 20: stale.`,
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
 				return err
 			}
-			return s.runReceipt(ctx, task, url, pass)
+			return s.runReceipt(ctx, task, o)
 		}),
 	}
-	run.Flags().StringArrayVar(&pass, "env", nil, "environment variable to pass on to the checks, by name (repeat)")
-	run.Flags().StringVar(&url, "run-url", "", "where the run can be looked at")
+	run.Flags().StringArrayVar(&o.pass, "env", nil, "environment variable to pass on to the checks, by name (repeat)")
+	run.Flags().StringVar(&o.url, "run-url", "", "where the run can be looked at")
+	run.Flags().IntVar(&o.retries, "retry-failing", 1, fmt.Sprintf("how often a failing check is run again, 0 to %d", runner.MaxRetries))
+	o.confining.flags(run)
 	cmd.AddCommand(writes(run, f))
 	return cmd
+}
+
+// receiptOptions are the flags of receipt run.
+type receiptOptions struct {
+	url     string
+	pass    []string
+	retries int
+	confining
 }
 
 // receiptDone is the result of receipt run.
@@ -41,16 +63,24 @@ type receiptDone struct {
 	ledger.Ack
 	InputDigest string                `json:"inputDigest"`
 	Assurance   string                `json:"assurance"`
+	Confinement string                `json:"confinement"`
 	Checks      []events.CheckOutcome `json:"checks"`
 	State       projections.State     `json:"state"` // of the task, afterwards
 }
 
-func (s *session) runReceipt(ctx context.Context, task, url string, pass []string) error {
-	env, err := s.passed(pass)
+func (s *session) runReceipt(ctx context.Context, task string, o receiptOptions) error {
+	if o.retries < 0 || o.retries > runner.MaxRetries {
+		return fmt.Errorf("%w: --retry-failing %d, want 0 to %d", errUsage, o.retries, runner.MaxRetries)
+	}
+	env, err := s.passed(o.pass)
 	if err != nil {
 		return err
 	}
-	b := &receiptBuilder{session: s, url: url}
+	b := &receiptBuilder{session: s, url: o.url}
+	plan := runner.Plan{Env: append(s.childEnv(), env...), Retries: o.retries}
+	if plan.Confinement, b.confinement, err = s.confinement(o.confining, env); err != nil {
+		return err
+	}
 	ack, err := s.askReceipt(ctx, task, b)
 	if err != nil {
 		return err
@@ -58,27 +88,15 @@ func (s *session) runReceipt(ctx context.Context, task, url string, pass []strin
 	if s.flags.dryRun {
 		return s.acked(ack, "")
 	}
-	repo, err := workspace.Open(ctx, s.env.Dir)
-	if err != nil {
+	if err := b.prove(ctx, plan); err != nil {
 		return err
-	}
-	result, checks, err := b.plan()
-	if err != nil {
-		return err
-	}
-	if err := s.inspect(ctx, repo, b.task); err != nil {
-		return err
-	}
-	if b.report, err = runner.Verify(ctx, repo, result.Head, runner.Plan{Checks: checks, Env: append(s.childEnv(), env...)}); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("verify: %w", context.Cause(ctx)) // what was cut short proves nothing
 	}
 	if ack, err = s.append(ctx, task, b.decide(ctx)); err != nil {
 		return err
 	}
-	done := receiptDone{Ack: ack, InputDigest: b.receipt.InputDigest, Assurance: b.receipt.Verifier.Assurance, Checks: b.receipt.Checks}
+	done := receiptDone{
+		Ack: ack, InputDigest: b.receipt.InputDigest, Assurance: b.receipt.Verifier.Assurance, Confinement: b.confinement, Checks: b.receipt.Checks,
+	}
 	if after, err := s.task(ctx, task); err == nil {
 		done.State = after.Task.State
 	}
@@ -86,6 +104,40 @@ func (s *session) runReceipt(ctx context.Context, task, url string, pass []strin
 		return err
 	}
 	return receiptVerdict(task, done)
+}
+
+// prove runs the checks, makes sure that what they rest on is still the same,
+// and records what a person should look at.
+func (b *receiptBuilder) prove(ctx context.Context, plan runner.Plan) error {
+	s := b.session
+	repo, err := workspace.Open(ctx, s.env.Dir)
+	if err != nil {
+		return err
+	}
+	if err := b.plan(&plan); err != nil {
+		return err
+	}
+	if err := s.inspect(ctx, repo, b.task); err != nil {
+		return err
+	}
+	before, err := b.inputs(ctx, repo, b.env)
+	if err != nil {
+		return err
+	}
+	if b.report, err = runner.Verify(ctx, repo, b.task.Result.Data.Head, plan); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("verify: %w", context.Cause(ctx)) // what was cut short proves nothing
+	}
+	after, err := b.inputs(ctx, repo, s.environment(ctx, b.task))
+	if err != nil {
+		return err
+	}
+	if err := unchanged(before, after); err != nil {
+		return err
+	}
+	return b.reportFindings(ctx)
 }
 
 // askReceipt asks the ledger, without writing, whether it would take a
@@ -105,13 +157,16 @@ func showReceipt(w *textWriter, task string, done receiptDone) {
 	}
 	w.table([]string{"ITEM", "CHECK", "OUTCOME", "CLASS", "RULE", "TOOK"}, rows)
 	w.failures(done.Checks)
-	w.acked(done.Ack, "recorded the receipt for %s (%s), input %s; now %s", task, done.Assurance, done.InputDigest, done.State)
+	w.acked(done.Ack, "recorded the receipt for %s (%s, confinement %s), input %s; now %s", task, done.Assurance, done.Confinement, done.InputDigest, done.State)
 }
 
-// failures writes each check that did not pass, its rule and the last lines of
-// its output.
+// failures writes the notes of each check, and of one that did not pass its
+// rule and the last lines of its output.
 func (w *textWriter) failures(checks []events.CheckOutcome) {
 	for _, c := range checks {
+		for _, n := range c.Notes {
+			w.line("check %s of item %s: %s", c.ID, c.Acceptance, n)
+		}
 		if c.Outcome == events.OutcomePass {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +31,8 @@ type receiptBuilder struct {
 	session *session
 	url     string
 	same    steady
+	// confinement is the word for what keeps the checks from the machine.
+	confinement string
 
 	task    *projections.Task // as first looked at
 	env     events.Environment
@@ -40,30 +41,47 @@ type receiptBuilder struct {
 	receipt events.Receipt
 }
 
-// plan returns the result to verify and the contract's checks as the runner
-// takes them.
-func (b *receiptBuilder) plan() (events.Result, []runner.Check, error) {
-	var checks []runner.Check
-	for _, item := range b.task.Contract().Contract.Acceptance {
-		for _, c := range item.Checks {
-			check := runner.Check{ID: c.ID, Command: c.Command, Timeout: time.Duration(c.TimeoutSeconds) * time.Second, OutputBytes: checkWindow}
-			var err error
-			if c.Dir != "" {
-				if check.Dir, err = boundary.DecodePath(c.Dir); err != nil {
-					return events.Result{}, nil, fmt.Errorf("read check %s: %w", c.ID, err)
-				}
+// plan adds the contract's checks and services as the runner takes them.
+func (b *receiptBuilder) plan(plan *runner.Plan) error {
+	c := b.task.Contract().Contract
+	for _, item := range c.Acceptance {
+		for _, check := range item.Checks {
+			made, err := planned(check)
+			if err != nil {
+				return fmt.Errorf("read check %s: %w", check.ID, err)
 			}
-			for _, f := range c.Files {
-				raw, err := boundary.DecodePath(f.Path)
-				if err != nil {
-					return events.Result{}, nil, fmt.Errorf("read check %s: %w", c.ID, err)
-				}
-				check.Pinned = append(check.Pinned, runner.PinnedFile{Path: raw, SHA256: f.Digest})
-			}
-			checks = append(checks, check)
+			plan.Checks = append(plan.Checks, made)
 		}
 	}
-	return b.task.Result.Data, checks, nil
+	for _, s := range c.Services {
+		plan.Services = append(plan.Services, runner.Service{Name: s.Name, Command: s.Command, Timeout: time.Duration(s.TimeoutSeconds) * time.Second})
+	}
+	return nil
+}
+
+// planned returns a contract's check as the runner takes it.
+func planned(c events.Check) (runner.Check, error) {
+	check := runner.Check{ID: c.ID, Command: c.Command, Timeout: time.Duration(c.TimeoutSeconds) * time.Second, OutputBytes: checkWindow, Skips: c.Skips}
+	var err error
+	if c.Dir != "" {
+		if check.Dir, err = boundary.DecodePath(c.Dir); err != nil {
+			return check, err
+		}
+	}
+	for _, f := range c.Files {
+		raw, err := boundary.DecodePath(f.Path)
+		if err != nil {
+			return check, err
+		}
+		check.Pinned = append(check.Pinned, runner.PinnedFile{Path: raw, SHA256: f.Digest})
+	}
+	if c.Report != nil {
+		check.Report = &runner.ReportRef{Format: c.Report.Format, Path: c.Report.Path}
+		if c.Report.Path != "-" {
+			check.Report.Path, err = boundary.DecodePath(c.Report.Path)
+		}
+	}
+	return check, err
 }
 
 // decide makes the receipt; see [session.append].
@@ -107,8 +125,12 @@ func (b *receiptBuilder) build(binding events.Binding, state protocol.TaskState,
 	}
 	b.receipt = events.Receipt{
 		Binding: binding, InputDigest: input.String(), Head: state.Task.Result.Data.Head, Environment: b.env,
-		Verifier:   events.Verifier{Kind: verifierKind(a), Version: "deed " + b.session.env.Version, Assurance: assurance(state.Task, a)},
+		Verifier: events.Verifier{
+			Kind: verifierKind(a), Version: "deed " + b.session.env.Version, Confinement: b.confinement,
+			Assurance: assurance(state.Task, a, !strings.HasPrefix(b.confinement, "none")),
+		},
 		ObservedAt: events.FormatTime(b.session.env.Now()), Nonce: b.nonce, RunURL: b.url, Checks: b.outcomes(),
+		Source: &events.ReceiptSource{Kind: "run"},
 	}
 	return draft{payload: &b.receipt}, nil
 }
@@ -121,50 +143,8 @@ func (b *receiptBuilder) describe(ctx context.Context, t *projections.Task) erro
 	}
 	b.nonce = hex.EncodeToString(nonce)
 	s := b.session
-	b.env = events.Environment{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Image: s.env.Getenv("DEED_IMAGE"),
-		Tools: s.toolVersions(ctx, s.env.Dir, toolNames(t.Attempt().Snapshot.Inputs.Tools)),
-	}
-	b.task = t
+	b.task, b.env = t, s.environment(ctx, t)
 	return nil
-}
-
-// outcomes returns the outcome of every check; before the checks ran, that
-// none did.
-func (b *receiptBuilder) outcomes() []events.CheckOutcome {
-	var list []events.CheckOutcome
-	room := receiptWindow
-	for _, item := range b.task.Contract().Contract.Acceptance {
-		for _, c := range item.Checks {
-			o := events.CheckOutcome{
-				ID: c.ID, Acceptance: item.ID, Command: c.Command, Outcome: events.OutcomeInconclusive, Class: events.ClassInconclusive,
-				Rule: "not-run", Exit: -1, Artifact: events.Sum(nil).String(),
-			}
-			if n := len(list); n < len(b.report.Outcomes) {
-				fillOutcome(&o, b.report.Outcomes[n], min(checkWindow, room))
-				room -= len(o.Output)
-			}
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
-// fillOutcome takes over what the runner found. Only a check that did not pass
-// keeps a window of its output.
-func fillOutcome(o *events.CheckOutcome, got runner.Outcome, window int) {
-	o.Outcome, o.Class, o.Rule = events.Outcome(got.Result), events.Class(got.Class), got.Rule
-	o.Exit, o.DurationMS, o.Artifact = int64(got.ExitCode), got.Duration.Milliseconds(), got.Output.Digest
-	if got.Tests.Known {
-		o.Executed = int64(got.Tests.Passed)
-	}
-	if got.Result != runner.ResultPass {
-		text := got.Output.Window()
-		if got.Detail != "" {
-			text = got.Detail + "\n" + text
-		}
-		o.Output = printable(text, window)
-	}
 }
 
 // printable returns the text with everything but characters, line feeds and
@@ -192,10 +172,14 @@ func verifierKind(a author) string {
 }
 
 // assurance says how independent a verifier on this machine is of the actors
-// that worked on the task.
-func assurance(t *projections.Task, a author) string {
-	if ledger.Degraded(&a.registry, t, a.actor) {
+// that worked on the task: isolated when its checks could not reach beyond
+// their checkout and everybody who wrote the commits is known to be another.
+func assurance(t *projections.Task, a author, confined bool) string {
+	switch {
+	case ledger.Degraded(&a.registry, t, a.actor):
 		return events.AssuranceDegraded
+	case confined && len(t.Unmapped()) == 0:
+		return "isolated"
 	}
 	return "same-host"
 }

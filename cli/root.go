@@ -73,7 +73,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newTaskCommand, newWhyCommand, newWaitCommand, newPacketCommand,
 		newLogCommand, newWatchCommand, newEventCommand, newAuditCommand, newReplayCommand,
 		newContextCommand, newVersionCommand, newDoctorCommand,
-		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand,
+		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand, newConfineCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
 		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newArtifactCommand, newBoundaryCommand,
