@@ -49,6 +49,9 @@ R rules are fatal, W rules wait for a person, N rules are hints: deed guard rule
 	capture := add("capture", "Store a snapshot of what the disk says", "Store what was read from the disk in .resume/snapshot.json: HEAD, branch, base, changed files.", (*session).guardCapture)
 	check := add("check", "Check the task file against the disk", "Check and change nothing. Exit code 1 says that something is fatal.", (*session).guardCheck)
 	pack := add("pack", "Write the hand-over: HANDOFF.md, handoff.json and the report", "", (*session).guardPack)
+	add("contract", "Print a contract draft of the task file's acceptance criteria", `Print a draft for deed contract propose: each criterion is an acceptance item, its check the
+item's command; files of the project that the command names are pinned. What the task file
+does not say, such as the scope, is left empty: propose names it.`, (*session).guardContract)
 	resume := add("resume", "Say whether somebody may start here", `Hold the stored snapshot against the disk, measure again, and check; change nothing. Exit
 code 1: something is fatal, do not start. Exit code 8: a person has to look at what is
 listed with W first, and says so with --acknowledge. Exit code 5: nothing was captured.`, (*session).guardResume)
