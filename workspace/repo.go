@@ -47,17 +47,44 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	ask := func(args ...string) (string, error) {
 		return gitCall{dir: abs, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.line(ctx)
 	}
+	r := &Repo{}
+	if !r.openQuickly(ask) {
+		if err := r.openSlowly(ask); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.checkTop(abs); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openQuickly asks for everything at once. It gives up on anything unusual, such as a name
+// that holds a newline, or a folder that is in no worktree.
+func (r *Repo) openQuickly(ask func(...string) (string, error)) bool {
+	out, err := ask("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format",
+		"--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+	answers := strings.Split(out, "\n")
+	if err != nil || len(answers) != 7 || answers[0] != "false" || answers[1] != "true" {
+		return false
+	}
+	r.shallow, r.objectFormat = answers[2] == "true", answers[3]
+	r.top, r.gitDir, r.commonDir = answers[4], answers[5], answers[6]
+	return true
+}
+
+// openSlowly asks one thing at a time, and says what is in the way.
+func (r *Repo) openSlowly(ask func(...string) (string, error)) error {
 	bare, err := ask("--is-bare-repository")
 	if err != nil {
-		return nil, fmt.Errorf("open repository: %w", classifyOpen(err))
+		return fmt.Errorf("open repository: %w", classifyOpen(err))
 	}
 	if bare == "true" {
-		return nil, ErrBareRepository
+		return ErrBareRepository
 	}
 	if inside, err := ask("--is-inside-work-tree"); err != nil || inside != "true" {
-		return nil, errors.Join(ErrNoWorktree, err)
+		return errors.Join(ErrNoWorktree, err)
 	}
-	r := &Repo{}
 	var shallow string
 	for _, fact := range []struct {
 		flag string
@@ -67,14 +94,11 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		{"--show-object-format", &r.objectFormat}, {"--is-shallow-repository", &shallow},
 	} {
 		if *fact.into, err = ask(fact.flag); err != nil {
-			return nil, fmt.Errorf("open repository: %w", err)
+			return fmt.Errorf("open repository: %w", err)
 		}
 	}
 	r.shallow = shallow == "true"
-	if err := r.checkTop(abs); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return nil
 }
 
 // classifyOpen names the refusals that a caller can act on. LC_ALL=C fixes the words.

@@ -56,20 +56,45 @@ func (r *Repo) Branch(ctx context.Context) (string, error) {
 //
 // Errors: [ErrUnknownRevision] for a name, [ErrMissingObject] for a full object id.
 func (r *Repo) ResolveCommit(ctx context.Context, rev string) (string, error) {
-	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n\r") {
-		return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
+	ids, err := r.resolveAll(ctx, rev)
+	if err != nil {
+		return "", err
 	}
-	commit, err := r.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}").line(ctx)
-	switch code := exitCode(err); {
-	case err == nil && r.isObjectID(commit):
-		return commit, nil
-	case err == nil, code == 1, code == 128:
-		if r.isObjectID(rev) {
-			return "", fmt.Errorf("resolve %s: %w", rev, ErrMissingObject)
+	return ids[0], nil
+}
+
+// resolveAll is ResolveCommit for several revisions, with one process.
+func (r *Repo) resolveAll(ctx context.Context, revs ...string) ([]string, error) {
+	var asked strings.Builder
+	for _, rev := range revs {
+		if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n\r") {
+			return nil, fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
 		}
-		return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
+		asked.WriteString(rev + "^{commit}\n")
 	}
-	return "", fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), err)
+	call := r.git("cat-file", "--batch-check=%(objecttype) %(objectname)")
+	call.stdin = strings.NewReader(asked.String())
+	out, err := call.line(ctx)
+	if err != nil && exitCode(err) != 128 { // 128: an object is damaged; what came before counts
+		return nil, fmt.Errorf("resolve %q: %w", boundary.DisplayPath(strings.Join(revs, ", ")), err)
+	}
+	answers := strings.Split(out, "\n")
+	ids := make([]string, len(revs))
+	for i, rev := range revs {
+		id, ok := "", false
+		if i < len(answers) {
+			id, ok = strings.CutPrefix(answers[i], "commit ")
+		}
+		switch {
+		case ok && r.isObjectID(id):
+			ids[i] = id
+		case r.isObjectID(rev):
+			return nil, fmt.Errorf("resolve %s: %w", rev, ErrMissingObject)
+		default:
+			return nil, fmt.Errorf("resolve %q: %w", boundary.DisplayPath(rev), ErrUnknownRevision)
+		}
+	}
+	return ids, nil
 }
 
 // Tree gives the id of the tree of a commit. Errors as for ResolveCommit.
@@ -139,18 +164,6 @@ func (r *Repo) IsAncestor(ctx context.Context, old, new string) (bool, error) {
 		return false, fmt.Errorf("compare ancestry: %w", err)
 	}
 	return true, nil
-}
-
-func (r *Repo) resolveAll(ctx context.Context, revs ...string) ([]string, error) {
-	ids := make([]string, len(revs))
-	for i, rev := range revs {
-		id, err := r.ResolveCommit(ctx, rev)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = id
-	}
-	return ids, nil
 }
 
 // revList gives the commits that the arguments of rev-list select.

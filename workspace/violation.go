@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedledger/deed/boundary"
 )
@@ -111,10 +112,28 @@ func followLink(link string, links LinkReader) (string, error) {
 // maxLinkBytes bounds a link's target, as file systems do.
 const maxLinkBytes = 4096
 
-// Links reads all links of a commit's tree. Errors as for ResolveCommit, and
-// [ErrGitOutput] for a target longer than a file system takes.
+// Links gives what reads the links of a commit's tree. They are read when the first one is
+// asked for: most changes touch none, and a tree may be large. Errors as for
+// ResolveCommit, where commit is an object id from the reader; and from it [ErrGitOutput]
+// for a target longer than a file system takes.
 func (r *Repo) Links(ctx context.Context, commit string) (LinkReader, error) {
-	list, err := r.entries(ctx, commit)
+	id := commit
+	if !r.isObjectID(commit) {
+		var err error
+		if id, err = r.ResolveCommit(ctx, commit); err != nil {
+			return nil, err
+		}
+	}
+	targets := sync.OnceValues(func() (map[string]string, error) { return r.linkTargets(ctx, id) })
+	return func(path string) (string, bool, error) {
+		known, err := targets()
+		target, ok := known[path]
+		return target, ok, err
+	}, nil
+}
+
+func (r *Repo) linkTargets(ctx context.Context, id string) (map[string]string, error) {
+	list, err := r.treeOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +147,5 @@ func (r *Repo) Links(ctx context.Context, commit string) (LinkReader, error) {
 		targets[entry.path] = string(target)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return func(path string) (string, bool, error) {
-		target, ok := targets[path]
-		return target, ok, nil
-	}, nil
+	return targets, err
 }
