@@ -45,16 +45,20 @@ recorded in these three cases. 20: stale.`,
 	run.Flags().StringArrayVar(&o.pass, "env", nil, "environment variable to pass on to the checks, by name (repeat)")
 	run.Flags().StringVar(&o.url, "run-url", "", "where the run can be looked at")
 	run.Flags().IntVar(&o.retries, "retry-failing", 1, fmt.Sprintf("how often a failing check is run again, 0 to %d", runner.MaxRetries))
+	run.Flags().StringArrayVar(&o.evidence, "evidence", nil, webHelp)
+	run.Flags().StringVar(&o.attestation, "attestation", "", attestationHelp)
 	o.confining.flags(run)
-	cmd.AddCommand(writes(run, f))
+	cmd.AddCommand(writes(run, f), newReceiptImportCommand(e, f), newReceiptVerifyCommand(e, f))
 	return cmd
 }
 
 // receiptOptions are the flags of receipt run.
 type receiptOptions struct {
-	url     string
-	pass    []string
-	retries int
+	url         string
+	pass        []string
+	retries     int
+	evidence    []string
+	attestation string
 	confining
 }
 
@@ -65,7 +69,8 @@ type receiptDone struct {
 	Assurance   string                `json:"assurance"`
 	Confinement string                `json:"confinement"`
 	Checks      []events.CheckOutcome `json:"checks"`
-	State       projections.State     `json:"state"` // of the task, afterwards
+	State       projections.State     `json:"state"`                // of the task, afterwards
+	Attestation string                `json:"attestation,omitzero"` // the file that it was written to
 }
 
 func (s *session) runReceipt(ctx context.Context, task string, o receiptOptions) error {
@@ -77,6 +82,9 @@ func (s *session) runReceipt(ctx context.Context, task string, o receiptOptions)
 		return err
 	}
 	b := &receiptBuilder{session: s, url: o.url}
+	if b.web, err = parseWebs(o.evidence, ""); err != nil {
+		return err
+	}
 	plan := runner.Plan{Env: append(s.childEnv(), env...), Retries: o.retries}
 	if plan.Confinement, b.confinement, err = s.confinement(o.confining, env); err != nil {
 		return err
@@ -94,16 +102,7 @@ func (s *session) runReceipt(ctx context.Context, task string, o receiptOptions)
 	if ack, err = s.append(ctx, task, b.decide(ctx)); err != nil {
 		return err
 	}
-	done := receiptDone{
-		Ack: ack, InputDigest: b.receipt.InputDigest, Assurance: b.receipt.Verifier.Assurance, Confinement: b.confinement, Checks: b.receipt.Checks,
-	}
-	if after, err := s.task(ctx, task); err == nil {
-		done.State = after.Task.State
-	}
-	if err := s.result("receipt", done, func(w *textWriter) { showReceipt(w, task, done) }); err != nil {
-		return err
-	}
-	return receiptVerdict(task, done)
+	return s.finishReceipt(ctx, b, ack, o.attestation)
 }
 
 // prove runs the checks, makes sure that what they rest on is still the same,
@@ -135,6 +134,9 @@ func (b *receiptBuilder) prove(ctx context.Context, plan runner.Plan) error {
 		return err
 	}
 	if err := unchanged(before, after); err != nil {
+		return err
+	}
+	if err := b.markSelfmade(ctx, repo); err != nil {
 		return err
 	}
 	return b.reportFindings(ctx)

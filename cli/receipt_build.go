@@ -34,11 +34,15 @@ type receiptBuilder struct {
 	// confinement is the word for what keeps the checks from the machine.
 	confinement string
 
-	task    *projections.Task // as first looked at
-	env     events.Environment
-	nonce   string
-	report  runner.Report // zero until the checks ran
-	receipt events.Receipt
+	task   *projections.Task // as first looked at
+	env    events.Environment
+	nonce  string
+	report runner.Report // zero until the checks ran
+	// imported is what receipt import has instead of a report; nil for a run.
+	imported *receiptImport
+	web      []webEvidence
+	selfmade string // note on references that the result wrote itself; often ""
+	receipt  events.Receipt
 }
 
 // plan adds the contract's checks and services as the runner takes them.
@@ -132,7 +136,18 @@ func (b *receiptBuilder) build(binding events.Binding, state protocol.TaskState,
 		ObservedAt: events.FormatTime(b.session.env.Now()), Nonce: b.nonce, RunURL: b.url, Checks: b.outcomes(),
 		Source: &events.ReceiptSource{Kind: "run"},
 	}
-	return draft{payload: &b.receipt}, nil
+	return draft{payload: &b.receipt}, b.complete(state.Task, a)
+}
+
+// complete adds what does not come from checks that ran here.
+func (b *receiptBuilder) complete(t *projections.Task, a author) error {
+	if b.imported != nil {
+		if err := b.imported.fit(&b.receipt, t, a); err != nil {
+			return err
+		}
+	}
+	b.noteSelfmade(b.receipt.Checks)
+	return showing(b.receipt.Checks, b.web, t)
 }
 
 // describe fills what this run is about and where it is.

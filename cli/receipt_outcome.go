@@ -26,10 +26,7 @@ func (b *receiptBuilder) outcomes() []events.CheckOutcome {
 	room := window{receiptWindow, notesWindow}
 	for _, item := range b.task.Contract().Contract.Acceptance {
 		for _, c := range item.Checks {
-			o := events.CheckOutcome{
-				ID: c.ID, Acceptance: item.ID, Command: c.Command, Outcome: events.OutcomeInconclusive, Class: events.ClassInconclusive,
-				Rule: "not-run", Exit: -1, Artifact: events.Sum(nil).String(),
-			}
+			o := unproven(item, c)
 			if n := len(list); n < len(b.report.Outcomes) {
 				got := b.report.Outcomes[n]
 				room.fill(&o, got)

@@ -98,6 +98,9 @@ func checkOutcomes(s *scene, d *events.Receipt) *Refusal {
 		if !slices.Equal(item.Checks[i].Command, got.Command) {
 			return refuse(CodeRule, s.row.Name()+"/check", "check %s is pinned to %q", got.ID, strings.Join(item.Checks[i].Command, " "))
 		}
+		if refusal := checkShown(s, d, item, &got); refusal != nil {
+			return refusal
+		}
 	}
 	return nil
 }
