@@ -79,6 +79,7 @@ var sentinels = []struct {
 	{errClaim, outcome{ExitFatal, ""}},
 	{guard.ErrClaims, outcome{ExitUsage, "deed guard --help says what the task file holds"}},
 	{guard.ErrSnapshot, outcome{ExitIntegrity, "capture again: deed guard capture"}},
+	{guard.ErrAcknowledged, outcome{ExitIntegrity, "remove the file, look again, and say so: deed guard acknowledge"}},
 	{errPending, outcome{ExitPending, "deed why TASK names who it waits for"}},
 	{errMissing, outcome{ExitNotFound, ""}},
 	{errNoService, outcome{ExitUnavailable, "start one with: deed up"}},

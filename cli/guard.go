@@ -17,7 +17,6 @@ import (
 // guardOptions are the flags of "deed guard".
 type guardOptions struct {
 	dir, name, base string
-	acknowledged    []string
 }
 
 // newGuardCommand builds "deed guard".
@@ -28,7 +27,7 @@ func newGuardCommand(e *Env, f *flags) *cobra.Command {
 are said to be done exist, frozen decisions hold, rejected approaches do not come back. No
 ledger, no service and no network is needed; without git it looks at the files that were
 written last, which is less exact. It is a sieve and no judge: it reports what does not
-match. Only init, capture, pack and example write.
+match. Only init, capture, acknowledge, pack and example write.
 
 R rules are fatal, W rules wait for a person, N rules are hints: deed guard rules.`,
 	}
@@ -54,12 +53,11 @@ item's command; files of the project that the command names are pinned. What the
 does not say, such as the scope, is left empty: propose names it.`, (*session).guardContract)
 	resume := add("resume", "Say whether somebody may start here", `Hold the stored snapshot against the disk, measure again, and check; change nothing. Exit
 code 1: something is fatal, do not start. Exit code 8: a person has to look at what is
-listed with W first, and says so with --acknowledge. Exit code 5: nothing was captured.`, (*session).guardResume)
-	resume.Flags().StringSliceVar(&o.acknowledged, "acknowledge", nil, "a W rule that a person has looked at, such as W2, or W4=src/store.py for one file")
+listed with W first, and says so: deed guard acknowledge. Exit code 5: nothing was captured.`, (*session).guardResume)
 	for _, sub := range []*cobra.Command{capture, check, pack, resume} {
 		sub.Flags().StringVar(&o.base, "base", "", "commit that the change starts from (default: that of the snapshot, else where HEAD left its branch)")
 	}
-	cmd.AddCommand(newGuardExampleCommand(e, f), newGuardRulesCommand(e, f))
+	cmd.AddCommand(newGuardAcknowledgeCommand(e, f), newGuardExampleCommand(e, f), newGuardRulesCommand(e, f))
 	return cmd
 }
 
@@ -109,16 +107,15 @@ func (s *session) guardMeasure(ctx context.Context, o guardOptions) (guard.Measu
 
 // guarded is the result of a check.
 type guarded struct {
-	Task         string                `json:"task"`
-	Git          bool                  `json:"git"`
-	Head         string                `json:"head,omitzero"`
-	Fatal        int                   `json:"fatal"`
-	Pending      int                   `json:"pending"`
-	Hints        int                   `json:"hints"`
-	Findings     []guard.PackedFinding `json:"findings"`
-	Acknowledged []string              `json:"acknowledged,omitempty"`
-	Skipped      guard.Skipped         `json:"skipped"`
-	Notes        []string              `json:"notes,omitempty"`
+	Task     string                `json:"task"`
+	Git      bool                  `json:"git"`
+	Head     string                `json:"head,omitzero"`
+	Fatal    int                   `json:"fatal"`
+	Pending  int                   `json:"pending"`
+	Hints    int                   `json:"hints"`
+	Findings []guard.PackedFinding `json:"findings"`
+	Skipped  guard.Skipped         `json:"skipped"`
+	Notes    []string              `json:"notes,omitempty"`
 
 	claims   guard.Claims
 	measured guard.Measurement
@@ -142,9 +139,13 @@ func (s *session) guardLook(ctx context.Context, o guardOptions, stored *guard.S
 	if err != nil {
 		return guarded{}, err
 	}
-	found := guard.Check(c, w)
+	said, err := guard.ReadAcknowledged(o.dir)
+	if err != nil {
+		return guarded{}, err
+	}
+	found := guard.Acknowledge(guard.Check(c, w), said)
 	return guarded{
-		Task: c.Task, Git: m.Git, Head: m.Head, Fatal: guard.Count(found, 'R'), Pending: guard.Count(found, 'W'), Hints: guard.Count(found, 'N'),
+		Task: c.Task, Git: m.Git, Head: m.Head, Fatal: guard.Count(found, 'R'), Pending: guard.Pending(found), Hints: guard.Count(found, 'N'),
 		Findings: guard.Packed(found), Skipped: left, Notes: m.Notes, claims: c, measured: m, found: found,
 	}, nil
 }
@@ -176,34 +177,7 @@ func (s *session) guardResume(ctx context.Context, o guardOptions) error {
 	if err != nil {
 		return err
 	}
-	if g.Acknowledged, err = acknowledged(g.found, o.acknowledged); err != nil {
-		return err
-	}
-	g.Pending -= len(g.Acknowledged)
 	return s.guardResult(g, true)
-}
-
-// acknowledged returns the W findings that a person has looked at, and refuses
-// an acknowledgement of nothing.
-func acknowledged(found []guard.Finding, words []string) ([]string, error) {
-	var list []string
-	used := map[string]bool{}
-	for _, f := range found {
-		code, one := string(f.Code), string(f.Code)+"="+f.Path
-		for _, word := range words {
-			if f.Code.Level() == 'W' && (word == code || word == one) {
-				used[word] = true
-				list = append(list, f.String())
-				break
-			}
-		}
-	}
-	for _, word := range words {
-		if !used[word] {
-			return nil, fmt.Errorf("%w: --acknowledge %q names no finding that waits for a person", errUsage, word)
-		}
-	}
-	return list, nil
 }
 
 // guardResult prints a check. waiting says that a W stops, too.
@@ -211,11 +185,7 @@ func (s *session) guardResult(g guarded, waiting bool) error {
 	err := s.result("guard", g, func(w *textWriter) {
 		w.line("%s: R=%d W=%d N=%d", first(g.Task, "task"), g.Fatal, guard.Count(g.found, 'W'), g.Hints)
 		for _, f := range g.found {
-			line := f.String()
-			if slices.Contains(g.Acknowledged, line) {
-				line += " — acknowledged"
-			}
-			w.line("  %s", line)
+			w.line("  %s", f.String())
 		}
 		for _, n := range g.Notes {
 			w.line("  note: %s", n)
@@ -227,19 +197,15 @@ func (s *session) guardResult(g guarded, waiting bool) error {
 	case g.Fatal > 0:
 		return told{withHint(fmt.Errorf("%w: %s", errGuard, counted(g.Fatal, "fatal finding")), "mend the work or the task file, then: deed guard capture and deed guard check")}
 	case waiting && g.Pending > 0:
-		return told{withHint(fmt.Errorf("%w: %s for a person", errPending, counted(g.Pending, "finding waits")), "look, then say so: deed guard resume --acknowledge %s", firstPending(g))}
+		return told{withHint(fmt.Errorf("%w: %s for a person", errPending, counted(g.Pending, "finding waits")), "look, then say so: deed guard acknowledge %s --by NAME --reason TEXT", firstPending(g.found))}
 	}
 	return nil
 }
 
-func firstPending(g guarded) string {
-	var codes []string
-	for _, f := range g.found {
-		if f.Code.Level() == 'W' && !slices.Contains(g.Acknowledged, f.String()) && !slices.Contains(codes, string(f.Code)) {
-			codes = append(codes, string(f.Code))
-		}
-	}
-	return strings.Join(codes, ",")
+// firstPending names the rule of the first finding that waits.
+func firstPending(found []guard.Finding) string {
+	i := slices.IndexFunc(found, func(f guard.Finding) bool { return f.Code.Level() == 'W' && f.Acknowledged == "" })
+	return string(found[i].Code)
 }
 
 func (s *session) guardPack(ctx context.Context, o guardOptions) error {
@@ -256,6 +222,6 @@ func (s *session) guardPack(ctx context.Context, o guardOptions) error {
 		return err
 	}
 	return s.result("guard-pack", pack, func(w *textWriter) {
-		w.line("wrote HANDOFF.md, .resume/handoff.json and .resume/report.md: R=%d W=%d N=%d", g.Fatal, g.Pending, g.Hints)
+		w.line("wrote HANDOFF.md, .resume/handoff.json and .resume/report.md: R=%d W=%d N=%d", g.Fatal, guard.Count(g.found, 'W'), g.Hints)
 	})
 }

@@ -76,6 +76,8 @@ type Finding struct {
 	Keyword string `json:"keyword,omitzero"`
 	// Said is the line of the task file that claims it.
 	Said int `json:"said,omitzero"`
+	// Acknowledged is what a person says of a W finding, "" for nothing.
+	Acknowledged string `json:"acknowledged,omitzero"`
 }
 
 // Presence is what is known of a path that is named as evidence.

@@ -149,6 +149,9 @@ func (f Finding) String() string {
 	if f.Said > 0 {
 		fmt.Fprintf(&b, " [%s:%d]", ClaimsName, f.Said)
 	}
+	if f.Acknowledged != "" {
+		b.WriteString(" — acknowledged by " + f.Acknowledged)
+	}
 	return b.String()
 }
 

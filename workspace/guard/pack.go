@@ -80,7 +80,7 @@ func PackOf(s Snapshot, c Claims, found []Finding, left Skipped) Pack {
 	p := Pack{
 		Schema: PackSchema, Objective: s,
 		Claimed: Claimed{Task: c.Task, Goal: c.Goal, Done: []ClaimedDone{}, Todo: []ClaimedTodo{}, Frozen: rules(c.Frozen), Banned: rules(c.Banned), Accept: []ClaimedAccept{}},
-		Check:   PackedCheck{Count(found, 'R'), Count(found, 'W'), Count(found, 'N'), Packed(found), left},
+		Check:   PackedCheck{Count(found, 'R'), Pending(found), Count(found, 'N'), Packed(found), left},
 	}
 	for _, d := range c.Done {
 		p.Claimed.Done = append(p.Claimed.Done, ClaimedDone{d.What, d.Evidence})
