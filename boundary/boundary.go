@@ -5,24 +5,34 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// boundaryVersion names the dialect inside a boundary's digest.
-const boundaryVersion = "deed-boundary/v1"
+// dialect names, inside a boundary's digest, how its patterns are read.
+type dialect string
+
+const (
+	dialectV1 dialect = "deed-boundary/v1"
+	dialectV2 dialect = "deed-boundary/v2"
+)
 
 // Boundary says which paths may change. The zero Boundary, which is also what an error
 // leaves, allows nothing. It is a value; its methods do not change it.
 type Boundary struct {
-	layers []layer
+	layers  []layer
+	dialect dialect // "" is the newest
 }
 
 // layer is one include and exclude list, each sorted and without duplicates.
 type layer struct {
 	Exclude []string `json:"exclude"`
 	Include []string `json:"include"`
+
+	denials []denial   // of Exclude
+	allowed [][]string // the segments of Include
 }
 
 // Parse makes a boundary from two lists of patterns. A path is allowed if an
@@ -31,6 +41,21 @@ type layer struct {
 //
 // Error: [ErrPattern] for one malformed pattern or more than [MaxPatterns].
 func Parse(include, exclude []string) (Boundary, error) {
+	return parseLists(include, exclude)
+}
+
+// ParseV1 is [Parse] in the first dialect, which the rules of a ledger before version 3
+// go by: fewer paths are protected, and an exclude matches exact bytes only. It is for
+// histories; nothing new is measured with it.
+func ParseV1(include, exclude []string) (Boundary, error) {
+	b, err := parseLists(include, exclude)
+	if err == nil {
+		b.dialect = dialectV1
+	}
+	return b, err
+}
+
+func parseLists(include, exclude []string) (Boundary, error) {
 	for _, list := range [][]string{include, exclude} {
 		if len(list) > MaxPatterns {
 			return Boundary{}, fmt.Errorf("parse boundary: %d patterns, limit %d: %w", len(list), MaxPatterns, ErrPattern)
@@ -41,16 +66,25 @@ func Parse(include, exclude []string) (Boundary, error) {
 			}
 		}
 	}
-	return Boundary{layers: []layer{{Include: sortedSet(include), Exclude: sortedSet(exclude)}}}, nil
+	l := layer{Include: sortedSet(include), Exclude: sortedSet(exclude)}
+	l.denials = denials(l.Exclude)
+	for _, pattern := range l.Include {
+		l.allowed = append(l.allowed, strings.Split(pattern, "/"))
+	}
+	return Boundary{layers: []layer{l}}, nil
 }
 
 // Intersect gives the boundary that allows what both allow: a contract's scope under a
-// repository's policy. With a boundary that allows nothing it allows nothing.
+// repository's policy. With a boundary that allows nothing it allows nothing. It is of
+// the first dialect only where both are.
 func (b Boundary) Intersect(other Boundary) Boundary {
 	if len(b.layers) == 0 || len(other.layers) == 0 {
 		return Boundary{}
 	}
-	return Boundary{layers: slices.Concat(b.layers, other.layers)}
+	if b.dialect != other.dialect {
+		b.dialect = ""
+	}
+	return Boundary{layers: slices.Concat(b.layers, other.layers), dialect: b.dialect}
 }
 
 // Allows tells whether a raw path may change.
@@ -64,21 +98,41 @@ func (b Boundary) Refusal(path string) (Rule, string) {
 	if !isTreePath(path) {
 		return RuleMalformedPath, ""
 	}
-	if pattern := protectedBy(path); pattern != "" {
-		return RuleProtected, pattern
+	if rule, pattern := b.denied(path); rule != "" {
+		return rule, pattern
 	}
 	if len(b.layers) == 0 {
 		return RuleOutside, ""
 	}
-	matches := func(pattern string) bool { return MatchPattern(pattern, path) }
+	segments := strings.Split(path, "/")
 	for _, l := range b.layers {
-		if i := slices.IndexFunc(l.Exclude, matches); i >= 0 {
-			return RuleExcluded, l.Exclude[i]
+		if !slices.ContainsFunc(l.allowed, func(pattern []string) bool { return matchSegments(pattern, segments) }) {
+			return RuleOutside, ""
 		}
 	}
+	return "", ""
+}
+
+// denied gives the protected or exclude pattern that refuses a path.
+func (b Boundary) denied(path string) (Rule, string) {
+	if b.dialect == dialectV1 {
+		if pattern := protectedByV1(path); pattern != "" {
+			return RuleProtected, pattern
+		}
+		for _, l := range b.layers {
+			if i := slices.IndexFunc(l.Exclude, func(pattern string) bool { return MatchPattern(pattern, path) }); i >= 0 {
+				return RuleExcluded, l.Exclude[i]
+			}
+		}
+		return "", ""
+	}
+	spelled := spell(path)
+	if pattern := firstRefusal(protected(), spelled); pattern != "" {
+		return RuleProtected, pattern
+	}
 	for _, l := range b.layers {
-		if !slices.ContainsFunc(l.Include, matches) {
-			return RuleOutside, ""
+		if pattern := firstRefusal(l.denials, spelled); pattern != "" {
+			return RuleExcluded, pattern
 		}
 	}
 	return "", ""
@@ -89,10 +143,19 @@ func (b Boundary) Refusal(path string) (Rule, string) {
 // people, not an error.
 func (b Boundary) Unmatched(paths []string) []string {
 	var idle []string
+	split, spelledPaths := make([][]string, len(paths)), make([]spelled, len(paths))
+	for i, path := range paths {
+		split[i], spelledPaths[i] = strings.Split(path, "/"), spell(path)
+	}
 	for _, l := range b.layers {
-		for _, pattern := range slices.Concat(l.Include, l.Exclude) {
-			if !slices.ContainsFunc(paths, func(p string) bool { return MatchPattern(pattern, p) }) {
-				idle = append(idle, pattern)
+		for i, pattern := range l.allowed {
+			if !slices.ContainsFunc(split, func(path []string) bool { return matchSegments(pattern, path) }) {
+				idle = append(idle, l.Include[i])
+			}
+		}
+		for _, d := range l.denials {
+			if !slices.ContainsFunc(spelledPaths, d.refuses) {
+				idle = append(idle, d.pattern)
 			}
 		}
 	}
@@ -100,7 +163,7 @@ func (b Boundary) Unmatched(paths []string) []string {
 }
 
 // Digest is the lower-hex SHA-256 of the RFC 8785 form of
-// {"layers":[{"exclude":[…],"include":[…]}…],"protected":[…],"version":"deed-boundary/v1"}
+// {"layers":[{"exclude":[…],"include":[…]}…],"protected":[…],"version":"deed-boundary/v2"}
 // with every list sorted and the layers in order of their own RFC 8785 forms, each once.
 // The order in which patterns were written or boundaries intersected is no matter.
 func (b Boundary) Digest() string {
@@ -112,11 +175,15 @@ func (b Boundary) Digest() string {
 	for _, form := range sortedSet(forms) {
 		raw = append(raw, jsontext.Value(form))
 	}
+	version, protected := dialectV2, ProtectedPatterns()
+	if b.dialect == dialectV1 {
+		version, protected = dialectV1, protectedV1()
+	}
 	sum := sha256.Sum256(canonicalJSON(struct {
 		Layers    []jsontext.Value `json:"layers"`
 		Protected []string         `json:"protected"`
-		Version   string           `json:"version"`
-	}{raw, sortedSet(ProtectedPatterns()), boundaryVersion}))
+		Version   dialect          `json:"version"`
+	}{raw, sortedSet(protected), version}))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -20,18 +20,6 @@ const (
 // ErrPattern reports a pattern outside the dialect of the package comment.
 var ErrPattern = errors.New("invalid path pattern")
 
-// ProtectedPatterns are the paths that no boundary ever allows: what steers git, CI,
-// reviews and Deed itself, and files that hold secrets. They are compared without
-// regard to the case of ASCII letters, since some file systems have none.
-func ProtectedPatterns() []string {
-	return []string{
-		".git/**", ".gitmodules", "**/.gitattributes", ".github/**", ".gitlab-ci.yml", "**/.env*",
-		"CODEOWNERS", "**/CODEOWNERS",
-		".agent-delivery/policy/**", ".agent-delivery/contracts/**",
-		".agent-delivery/approvals/**", ".agent-delivery/receipts/**",
-	}
-}
-
 // CheckPattern tells whether a pattern is one of the dialect. Error: [ErrPattern].
 func CheckPattern(pattern string) error {
 	if reason := patternFault(pattern); reason != "" {
@@ -133,25 +121,4 @@ func isSegmented(p string) bool {
 		}
 	}
 	return true
-}
-
-// protectedBy gives the protected pattern that matches the path, or "".
-func protectedBy(path string) string {
-	folded := foldASCII(path)
-	for _, pattern := range ProtectedPatterns() {
-		if MatchPattern(foldASCII(pattern), folded) {
-			return pattern
-		}
-	}
-	return ""
-}
-
-func foldASCII(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
 }

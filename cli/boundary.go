@@ -100,7 +100,10 @@ func (s *session) outside(ctx context.Context, repo *workspace.Repo, state proto
 		return outside{}, nil, refuseState("attempt", "task %s has no open attempt", t.ID)
 	}
 	contract := t.Contract().Contract
-	bounds, err := boundaryOf(contract.Scope)
+	l, err := s.attemptLimits(ctx, repo, t)
+	if err == nil {
+		err = l.fault
+	}
 	if err != nil {
 		return outside{}, nil, err
 	}
@@ -108,7 +111,7 @@ func (s *session) outside(ctx context.Context, repo *workspace.Repo, state proto
 	if err != nil {
 		return outside{}, nil, err
 	}
-	violations, err := trespasses(ctx, repo, boundaryCheck{bounds, c.changes, contract, head})
+	violations, err := trespasses(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, head})
 	if err != nil {
 		return outside{}, nil, err
 	}

@@ -142,7 +142,7 @@ func (d contractDraft) contract(ctx context.Context, dir, owner string) (events.
 		Target: first(d.Target, "main"), Reviewers: slices.Sorted(slices.Values(d.Reviewers)), Quorum: max(d.Quorum, 1),
 		MaxRepairs: orElse(d.MaxRepairs, defaultRepairs), MaxStalls: orElse(d.MaxStalls, defaultStalls), Expires: d.Expires, Parent: d.Parent,
 	}
-	if _, err := boundaryOf(c.Scope); err != nil {
+	if err := checkScope(c.Scope); err != nil {
 		return c, fmt.Errorf("%w: scope: %w", events.ErrData, err)
 	}
 	for _, service := range d.Services {

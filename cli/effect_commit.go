@@ -181,7 +181,10 @@ func (s *session) newCommit(ctx context.Context, repo *workspace.Repo, state pro
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := boundaryOf(contract.Contract.Scope)
+	l, err := s.attemptLimits(ctx, repo, t)
+	if err == nil {
+		err = l.pinned(t)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +192,7 @@ func (s *session) newCommit(ctx context.Context, repo *workspace.Repo, state pro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBoundary(ctx, repo, boundaryCheck{bounds, changes, contract.Contract, draft}); err != nil {
+	if err := checkBoundary(ctx, repo, boundaryCheck{l.Paths, changes, contract.Contract, draft}); err != nil {
 		return nil, err
 	}
 	return branchCall(t, d, repo)

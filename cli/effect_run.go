@@ -118,11 +118,13 @@ func dispatchable(t *projections.Task, e *projections.Effect) error {
 }
 
 // needsApproval reports whether an effect waits for somebody's word: its kind
-// always needs one, or the contract does not list it.
+// always needs one, or the contract or what the attempt pinned of the
+// repository's policy does not list it.
 func needsApproval(t *projections.Task, e *projections.Effect) bool {
-	contract := t.Contract()
-	listed := contract != nil && slices.Contains(contract.Contract.Scope.Effects, e.Intent.Kind)
-	return len(e.Approvers) == 0 && (e.Intent.Kind.ReleaseOnly() || !listed)
+	contract, a, kind := t.Contract(), t.Attempt(), e.Intent.Kind
+	listed := contract != nil && slices.Contains(contract.Contract.Scope.Effects, kind) &&
+		(a == nil || slices.Contains(a.Snapshot.Rights.Effects, kind) && !slices.Contains(a.Snapshot.Rights.Approvals, kind))
+	return len(e.Approvers) == 0 && (kind.ReleaseOnly() || !listed)
 }
 
 // callUnder makes the call while the lease is held and renewed.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -91,16 +92,36 @@ func (s *session) resolve(ctx context.Context, task string, r events.Resolution,
 			if c == nil {
 				return draft{}, refuseState("escalation.resolved/repin", "task %s has no accepted contract", task)
 			}
-			bounds, err := boundaryOf(c.Contract.Scope)
-			if err != nil {
+			if err := s.repin(ctx, state, &d); err != nil {
 				return draft{}, err
 			}
-			d.Policy, d.Boundary = state.Policy, bounds.Digest()
 		}
-		return draft{payload: &d}, same.hold("the escalation", x.Reason, x.NextStep, contractDigest(state.Task), d.Policy)
+		return draft{payload: &d}, same.hold("the escalation", x.Reason, x.NextStep, contractDigest(state.Task), d.Policy, d.Boundary)
 	})
 	if err != nil {
 		return err
 	}
 	return s.acked(ack, "resolved the escalation of %s: %s", task, r.Action)
+}
+
+// repin fills what a resolution pins anew: the policy in force, and what the
+// contract and the repository's policy let a run do now. Without an attempt, or
+// for a new one, the next attempt pins them itself.
+func (s *session) repin(ctx context.Context, state protocol.TaskState, d *events.Resolution) error {
+	t := state.Task
+	d.Policy = state.Policy
+	if t.Attempt() == nil {
+		return nil
+	}
+	repo, err := workspace.Open(ctx, s.env.Dir)
+	if err != nil {
+		return err
+	}
+	l, err := s.attemptLimits(ctx, repo, t)
+	if err == nil {
+		err = l.fault
+	}
+	d.Boundary = l.Digest()
+	d.Rights = &events.EffectRights{Effects: kinds(l.Effects), Approvals: kinds(l.Approvals)}
+	return err
 }

@@ -25,7 +25,7 @@ const (
 // them, and judges boundary and separation by them. A difference is recorded
 // as a fatal finding and returned as a refusal with CodeBoundary.
 func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projections.Task) error {
-	finding, err := examine(ctx, repo, t)
+	finding, err := s.examine(ctx, repo, t)
 	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
 		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, t.Result.Data.Head)
 	}
@@ -45,7 +45,7 @@ func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projecti
 var errFindingKnown = errors.New("finding is recorded already")
 
 // examine compares the recorded result with git: nil when they agree.
-func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
+func (s *session) examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
 	contract, said := t.Contract().Contract, t.Result.Data
 	if _, err := repo.ResolveCommit(ctx, said.Head); err != nil {
 		return nil, err
@@ -64,11 +64,14 @@ func examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*e
 	if what := differs(said, c, kept); what != "" {
 		return &events.Finding{Severity: "fatal", Rule: ruleDiffers, Text: what}, nil
 	}
-	bounds, err := boundaryOf(contract.Scope)
+	l, err := s.limitsOf(ctx, repo, contract, said.Base)
+	if err == nil {
+		err = l.fault
+	}
 	if err != nil {
 		return nil, err
 	}
-	err = checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, said.Head})
+	err = checkBoundary(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, said.Head})
 	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeBoundary {
 		return &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(r.Text, events.MaxText)}, nil
 	}

@@ -86,17 +86,23 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 		return err
 	}
 	var same steady
+	var lines []string // of what is outside the boundary
 	done := recorded{Head: head}
 	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
 		l, err := holding(state, a)
 		if err != nil {
 			return draft{}, err
 		}
-		content, err := readContent(ctx, repo, state.Task, head)
+		content, err := s.readContent(ctx, repo, state.Task, head)
 		if err != nil {
 			return draft{}, err
 		}
 		r := content.result
+		if lines = violationLines(content.outside); len(lines) > 0 {
+			d, err := trespassing(state.Task, content)
+			d.fence = l.Fence
+			return d, err
+		}
 		if r.Changes, err = mapChanges(content.changes, o.maps, state.Task.Contract().Contract); err != nil {
 			return draft{}, withHint(err, "deed contract show %s lists the items; --map '**=%s' gives every path to one", task, state.Task.Contract().Contract.Acceptance[0].ID)
 		}
@@ -116,7 +122,7 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 		return s.showBroken(task, broken)
 	}
 	if err != nil {
-		return err
+		return outsideError(err, lines)
 	}
 	return s.result("result", done, func(w *textWriter) {
 		w.acked(done.Ack, "recorded %s as the result of %s: %s, tree %s", head, task, counted(done.Changes, "changed path"), done.Tree)

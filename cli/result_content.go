@@ -17,16 +17,20 @@ import (
 type content struct {
 	result  events.Result // base, head, tree and authors
 	changes []workspace.Change
+	outside []workspace.Violation
 }
 
 // readContent reads base..head of an open attempt and holds it against the
 // boundary: the same rules as the ledger's, and those that need the content
-// (links, submodules). Uncommitted changes inside the scope are refused: what
+// (links, submodules) or the repository's policy. Uncommitted changes inside the scope are refused: what
 // is handed over is a commit.
-func readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task, head string) (content, error) {
+func (s *session) readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task, head string) (content, error) {
 	contract := t.Contract().Contract
 	base := t.Attempt().Snapshot.BaseCommit
-	bounds, err := boundaryOf(contract.Scope)
+	l, err := s.attemptLimits(ctx, repo, t)
+	if err == nil {
+		err = l.pinned(t)
+	}
 	if err != nil {
 		return content{}, err
 	}
@@ -37,7 +41,7 @@ func readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task,
 	if !kept {
 		return content{}, refuseStale("result.recorded/base", "commit %s does not contain the attempt's base %s", head, base)
 	}
-	if err := checkCommitted(ctx, repo, bounds); err != nil {
+	if err := checkCommitted(ctx, repo, l.Paths); err != nil {
 		return content{}, err
 	}
 	c, err := readRange(ctx, repo, base, head)
@@ -47,7 +51,8 @@ func readContent(ctx context.Context, repo *workspace.Repo, t *projections.Task,
 	if len(c.changes) == 0 {
 		return content{}, refuse(ledger.CodeRule, "result.recorded/empty", "nothing differs between the attempt's base and %s", head)
 	}
-	return c, checkBoundary(ctx, repo, boundaryCheck{bounds, c.changes, contract, head})
+	c.outside, err = trespasses(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, head})
+	return c, err
 }
 
 // readRange reads what git says about base..head.
@@ -209,8 +214,12 @@ func mapChanges(changes []workspace.Change, args []string, c events.Contract) ([
 	if n := slices.Index(used, false); n >= 0 {
 		return nil, fmt.Errorf("%w: --map %s matches no changed path", errUsage, plain(maps[n].pattern))
 	}
-	slices.SortFunc(list, func(a, b events.ChangedPath) int { return strings.Compare(a.Path, b.Path) })
+	sortChanges(list)
 	return list, nil
+}
+
+func sortChanges(list []events.ChangedPath) {
+	slices.SortFunc(list, func(a, b events.ChangedPath) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // hasItem refuses an acceptance item that a contract does not have, and lists

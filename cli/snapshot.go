@@ -39,7 +39,10 @@ func (s *session) snapshot(ctx context.Context, state protocol.TaskState, contra
 	if err != nil {
 		return fail(err)
 	}
-	bounds, err := boundaryOf(contract.Scope)
+	l, err := s.limitsOf(ctx, repo, contract, base)
+	if err == nil {
+		err = l.fault
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -47,7 +50,7 @@ func (s *session) snapshot(ctx context.Context, state protocol.TaskState, contra
 	if err != nil {
 		return fail(err)
 	}
-	in, err := s.inputs(ctx, place{repo, base, bounds, state.Policy}, tools)
+	in, err := s.inputs(ctx, place{repo, base, l.Digest(), state.Policy}, tools)
 	if err != nil {
 		return fail(err)
 	}
@@ -61,7 +64,7 @@ func (s *session) snapshot(ctx context.Context, state protocol.TaskState, contra
 		BaseCommit: base, MergeBase: mergeBase, Target: contract.Target, Inputs: in, Model: o.model, PromptDigest: o.promptDigest,
 		Rights: events.Rights{
 			Identity: o.identity, Capabilities: capabilities, Paths: contract.Scope.Include,
-			Effects: contract.Scope.Effects, Approvals: approvalKinds(contract.Scope.Effects),
+			Effects: kinds(l.Effects), Approvals: kinds(l.Approvals),
 		},
 	}, nil
 }

@@ -30,9 +30,9 @@ func (s *session) measure(ctx context.Context, state protocol.TaskState) (events
 	if err != nil {
 		return events.World{}, fmt.Errorf("measure world: %w", err)
 	}
-	bounds, err := boundaryOf(contract.Contract.Scope)
+	l, err := s.limitsOf(ctx, repo, contract.Contract, attempt.Snapshot.BaseCommit)
 	if err != nil {
-		return events.World{}, err
+		return events.World{}, fmt.Errorf("measure world: %w", err)
 	}
 	w := events.World{}
 	if w.Head, err = repo.Head(ctx); err != nil {
@@ -44,7 +44,7 @@ func (s *session) measure(ctx context.Context, state protocol.TaskState) (events
 	if err := measureBase(ctx, repo, t, &w); err != nil {
 		return events.World{}, fmt.Errorf("measure world: %w", err)
 	}
-	if w.Foreign, err = foreign(ctx, repo, bounds); err != nil {
+	if w.Foreign, err = foreign(ctx, repo, l.Paths); err != nil {
 		return events.World{}, fmt.Errorf("measure world: %w", err)
 	}
 	for _, name := range attempt.Snapshot.Rights.Capabilities {
@@ -52,7 +52,7 @@ func (s *session) measure(ctx context.Context, state protocol.TaskState) (events
 			w.Missing = append(w.Missing, name)
 		}
 	}
-	w.Inputs, err = s.inputs(ctx, place{repo, w.Head, bounds, state.Policy}, toolNames(attempt.Snapshot.Inputs.Tools))
+	w.Inputs, err = s.inputs(ctx, place{repo, w.Head, l.Digest(), state.Policy}, toolNames(attempt.Snapshot.Inputs.Tools))
 	return w, err
 }
 
@@ -123,22 +123,13 @@ func foreign(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary
 	return slices.Compact(paths[:min(len(paths), events.MaxList)]), nil
 }
 
-// boundaryOf returns the boundary of a run: the paths of the contract's scope.
-func boundaryOf(scope events.Scope) (boundary.Boundary, error) {
-	b, err := boundary.Parse(scope.Include, scope.Exclude)
-	if err != nil {
-		return boundary.Boundary{}, fmt.Errorf("read contract's scope: %w", err)
-	}
-	return b, nil
-}
-
 // place is where inputs are read: a commit of a repository, under a boundary
 // and a policy.
 type place struct {
 	repo   *workspace.Repo
 	commit string
-	bounds boundary.Boundary
-	policy string // digest of the policy in force
+	limits string // digest of what a run may do
+	policy string // digest of the ledger's policy in force
 }
 
 // inputs measures what an attempt depends on, with the versions of the named
@@ -153,7 +144,7 @@ func (s *session) inputs(ctx context.Context, at place, tools []string) (events.
 		return events.Inputs{}, fmt.Errorf("read lockfiles: %w", err)
 	}
 	in := events.Inputs{
-		LockDigest: locks.Combined, Policy: at.policy, Boundary: at.bounds.Digest(),
+		LockDigest: locks.Combined, Policy: at.policy, Boundary: at.limits,
 		RuntimeImage: s.env.Getenv("DEED_IMAGE"), Schema: s.env.Getenv("DEED_SCHEMA"),
 		Tools: s.toolVersions(ctx, at.repo.Top(), tools),
 	}

@@ -111,7 +111,11 @@ func (s Snapshot) validate(v *validation) {
 	v.lines("rights.capabilities", s.Rights.Capabilities, 64)
 	v.sorted("rights.capabilities", s.Rights.Capabilities)
 	v.lines("rights.paths", s.Rights.Paths, 64)
-	for _, list := range [][]EffectKind{s.Rights.Effects, s.Rights.Approvals} {
+	validKinds(v, s.Rights.Effects, s.Rights.Approvals)
+}
+
+func validKinds(v *validation, lists ...[]EffectKind) {
+	for _, list := range lists {
 		v.count("rights.effects", len(list), 0, 16)
 		for _, k := range list {
 			v.that(k.Valid(), "rights.effects", "%q is no kind of effect", clip(string(k)))
@@ -203,6 +207,15 @@ type Resolution struct {
 	// Policy and Boundary re-pin the attempt's digests.
 	Policy   string `json:"policy,omitzero"`
 	Boundary string `json:"boundary,omitzero"`
+	// Rights re-pins, with Boundary, which kinds of effect are free.
+	Rights *EffectRights `json:"rights,omitzero"`
+}
+
+// EffectRights are the kinds of effect that need no approval of their own, and
+// those that need one although the contract lists them.
+type EffectRights struct {
+	Effects   []EffectKind `json:"effects,omitempty"`
+	Approvals []EffectKind `json:"approvals,omitempty"`
 }
 
 // Type returns EscalationResolved.
@@ -217,5 +230,9 @@ func (r *Resolution) Validate() error {
 	v.that(r.Allowance == 0 || r.Action == "repair", "allowance", "goes with action repair only")
 	v.digest("policy", r.Policy, true)
 	v.digest("boundary", r.Boundary, true)
+	if r.Rights != nil {
+		v.that(r.Boundary != "", "rights", "goes with boundary only")
+		validKinds(&v, r.Rights.Effects, r.Rights.Approvals)
+	}
 	return v.err
 }

@@ -54,12 +54,16 @@ func (b *Violation) Validate() error {
 	v.object("tree", b.Tree, false)
 	v.object("commit", b.Commit, true)
 	v.count("paths", len(b.Paths), 1, MaxList)
-	for i, p := range b.Paths {
-		v.path(index("paths", i)+".path", p.Path)
-		v.oneOf(index("paths", i)+".side", p.Side, "old", "new")
-		v.line(index("paths", i)+".rule", p.Rule, false)
-	}
+	validTrespasses(&v, "paths", b.Paths)
 	return v.err
+}
+
+func validTrespasses(v *validation, member string, list []Trespass) {
+	for i, p := range list {
+		v.path(index(member, i)+".path", p.Path)
+		v.oneOf(index(member, i)+".side", p.Side, "old", "new")
+		v.line(index(member, i)+".rule", p.Rule, false)
+	}
 }
 
 // DefectReport is the data of defect.reported: somebody found a fault of what

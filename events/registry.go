@@ -48,8 +48,11 @@ func Roles() []Role {
 
 // Rules is the newest version of the rules that this binary knows. From 2 on
 // commits by identities that nobody mapped need a second reviewer, and an
-// approval by the principal of whoever did the work says so.
-const Rules = 2
+// approval by the principal of whoever did the work says so. From 3 on a
+// contract's excludes and the protected paths hold in every spelling of a name,
+// more paths are protected, and an effect needs the approvals that its attempt
+// pinned.
+const Rules = 3
 
 // Admin is a founder named in a genesis event; always of kind human.
 type Admin struct {

@@ -35,6 +35,9 @@ type Result struct {
 	// Authors are the e-mail addresses of authors and committers in
 	// base..head, sorted.
 	Authors []string `json:"authors"`
+	// Outside are changes that the author found to be outside the boundary. Such
+	// a result is refused, and the service records boundary.violated.
+	Outside []Trespass `json:"outside,omitempty"`
 }
 
 // Type returns ResultRecorded.
@@ -74,6 +77,8 @@ func (r *Result) Validate() error {
 	v.count("authors", len(r.Authors), 1, MaxList)
 	v.lines("authors", r.Authors, MaxList)
 	v.sorted("authors", r.Authors)
+	v.count("outside", len(r.Outside), 0, MaxList)
+	validTrespasses(&v, "outside", r.Outside)
 	return v.err
 }
 

@@ -92,7 +92,7 @@ func (w *Writer) order(a Admitted) (Ack, error) {
 		return ack, nil
 	}
 	if err != nil {
-		return Ack{}, err
+		return Ack{}, w.trespassed(a, err)
 	}
 	at, err := w.append(a.Event, admitted)
 	if err != nil {

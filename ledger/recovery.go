@@ -96,7 +96,7 @@ func (r *recovery) inputsChanged() bool {
 func (r *recovery) lockfilesChanged(pinned, now []events.PinnedFile) bool {
 	var scope boundary.Boundary
 	if c := r.task.Contract(); c != nil {
-		scope = scopeOf(c.Contract)
+		scope = scopeOf(r.registry, c.Contract)
 	}
 	outside := func(list []events.PinnedFile) map[string]string {
 		m := map[string]string{}

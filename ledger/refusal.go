@@ -49,6 +49,9 @@ type Refusal struct {
 	// Sequence and Head are the source's last ones, with a conflict.
 	Sequence uint64 `json:"sequence,omitzero"`
 	Head     string `json:"head,omitzero"`
+
+	// violation is what the service records of a result that is refused.
+	violation *events.Violation
 }
 
 // Error returns class, rule and text.

@@ -105,10 +105,18 @@ func checkEffectApproval(s *scene, d *events.EffectApproval, e *projections.Effe
 	return nil
 }
 
-// needsApproval reports whether an effect waits for effect.approved: kinds
-// that the contract does not list, and releases always.
-func needsApproval(t *projections.Task, e *projections.Effect) bool {
-	return e.Intent.Kind.ReleaseOnly() || !slices.Contains(t.Contract().Contract.Scope.Effects, e.Intent.Kind)
+// needsApproval reports whether an effect waits for effect.approved: releases
+// always, kinds that the contract does not list, and those that the attempt did
+// not pin as free: the repository's policy may list less than the contract.
+func needsApproval(s *scene, e *projections.Effect) bool {
+	kind := e.Intent.Kind
+	if kind.ReleaseOnly() || !slices.Contains(s.task.Contract().Contract.Scope.Effects, kind) {
+		return true
+	}
+	if a := s.task.Attempt(); a != nil && s.ledger.Registry.RulesVersion() >= rulesBoundary {
+		return !slices.Contains(a.Snapshot.Rights.Effects, kind) || slices.Contains(a.Snapshot.Rights.Approvals, kind)
+	}
+	return false
 }
 
 func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal {
@@ -122,7 +130,7 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 			code = CodeEffect
 		}
 		return refuse(code, rule, "the effect is %s", st)
-	case needsApproval(s.task, e) && len(e.Approvers) == 0:
+	case needsApproval(s, e) && len(e.Approvers) == 0:
 		return refuse(CodeRule, rule+"/approval", "an effect of kind %s needs effect.approved", e.Intent.Kind)
 	case d.Try != int64(len(e.Tries))+1:
 		return refuse(CodeStale, rule, "try %d, the next one is %d", d.Try, len(e.Tries)+1)

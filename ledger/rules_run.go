@@ -131,23 +131,11 @@ func checkResult(s *scene, d *events.Result) *Refusal {
 	if base := s.task.Attempt().Snapshot.BaseCommit; d.Base != base {
 		return refuse(CodeStale, rule, "the attempt's base is %s", base)
 	}
-	c := s.task.Contract().Contract
-	pinned := map[string]bool{}
-	for _, item := range c.Acceptance {
-		for _, check := range item.Checks {
-			for _, f := range check.Files {
-				pinned[f.Path] = true
-			}
-		}
+	if refusal := checkTrespass(s, d); refusal != nil {
+		return refusal
 	}
-	bounds := scopeOf(c)
+	c := s.task.Contract().Contract
 	for _, change := range d.Changes {
-		switch {
-		case pinned[change.Path]:
-			return refuse(CodeBoundary, rule+"/pinned", "%s belongs to a check", change.Path)
-		case !inScope(bounds, change.Path):
-			return refuse(CodeBoundary, rule+"/boundary", "%s is outside the contract's scope", change.Path)
-		}
 		for _, id := range change.Acceptance {
 			if c.Item(id) == nil {
 				return refuse(CodeNotFound, rule, "the contract has no acceptance item %s", id)

@@ -256,6 +256,9 @@ func (t *Task) resolve(r events.Record, d *events.Resolution) {
 		}
 		if d.Boundary != "" {
 			a.Snapshot.Inputs.Boundary = d.Boundary
+			if d.Rights != nil {
+				a.Snapshot.Rights.Effects, a.Snapshot.Rights.Approvals = d.Rights.Effects, d.Rights.Approvals
+			}
 		}
 	}
 	t.Escalation = nil

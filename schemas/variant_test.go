@@ -21,6 +21,16 @@ func variants(t events.Type) []string {
 			`{"kind":"review","time":{"currency":"EUR","minutes":25,"ratePerHour":90000000}}`,
 			`{"amount":{"currency":"EUR","micros":1},"kind":"ci"}`,
 		}
+	case events.ResultRecorded:
+		text, err := Example(t.Short())
+		if err != nil {
+			panic(err)
+		}
+		outside := `"outside":[{"path":"infra/a.tf","rule":"excluded","side":"old"},{"path":"src/out","rule":"link-leaves-boundary","side":"new"}]`
+		return []string{string(bytes.Replace(text, []byte(`,"summary"`), []byte(`,`+outside+`,"summary"`), 1))}
+	case events.EscalationResolved:
+		const digest = "836ff184e7b41b1e13cb5fd89fa1de98dbbab99e9d2918913ff43b86a5c7c213"
+		return []string{`{"action":"resume","boundary":"` + digest + `","reason":"It may.","rights":{"approvals":["notify"],"effects":["commit","preview"]}}`}
 	case events.StepIssued:
 		return []string{`{"step":"s1","success":"TestRound passes.","title":"Write it"}`}
 	case events.DecisionFrozen:

@@ -1,0 +1,162 @@
+package boundary
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// denial is a pattern that refuses paths. It refuses what the pattern matches, and what
+// it would match in another spelling.
+type denial struct {
+	pattern  string
+	exact    []string // segments
+	segments []looseSegment
+}
+
+// looseSegment is one segment of a denial.
+type looseSegment struct {
+	any    bool   // "**"
+	text   string // folded, of a segment without wildcards
+	tokens []token
+}
+
+// token is a part of a segment with wildcards.
+type token struct {
+	kind rune // '*', '?', '[' or 0 for one character
+	text string
+}
+
+// newDenial prepares a valid pattern.
+func newDenial(pattern string) denial {
+	d := denial{pattern: pattern, exact: strings.Split(pattern, "/")}
+	for _, segment := range d.exact {
+		switch {
+		case segment == "**":
+			d.segments = append(d.segments, looseSegment{any: true})
+		case strings.ContainsAny(segment, "*?["):
+			d.segments = append(d.segments, looseSegment{tokens: tokens(segment)})
+		default:
+			d.segments = append(d.segments, looseSegment{text: fold(segment)})
+		}
+	}
+	return d
+}
+
+// tokens reads a valid segment.
+func tokens(segment string) []token {
+	var list []token
+	for segment != "" {
+		end := strings.IndexAny(segment, "*?[")
+		if end != 0 {
+			if end < 0 {
+				end = len(segment)
+			}
+			for _, c := range characters(fold(segment[:end])) {
+				list = append(list, token{text: c})
+			}
+			segment = segment[end:]
+			continue
+		}
+		end = 1
+		if segment[0] == '[' {
+			end = strings.IndexByte(segment, ']') + 1
+		}
+		list, segment = append(list, token{rune(segment[0]), segment[:end]}), segment[end:]
+	}
+	return list
+}
+
+// spelled is a path in the forms that denials look at.
+type spelled struct {
+	segments []string
+	folded   []string
+	trimmed  []string // folded, without the dots and spaces that some file systems drop at the end of a name
+}
+
+func spell(path string) spelled {
+	s := spelled{segments: strings.Split(path, "/")}
+	for _, segment := range s.segments {
+		folded := fold(segment)
+		trimmed := strings.TrimRight(folded, ". ")
+		if trimmed == "" {
+			trimmed = folded
+		}
+		s.folded, s.trimmed = append(s.folded, folded), append(s.trimmed, trimmed)
+	}
+	return s
+}
+
+// refuses tells whether the denial holds for a path.
+func (d denial) refuses(path spelled) bool {
+	return d.matches(path.folded) || !slices.Equal(path.folded, path.trimmed) && d.matches(path.trimmed) || matchSegments(d.exact, path.segments)
+}
+
+// matches takes segment by segment, as matchSegments does.
+func (d denial) matches(path []string) bool {
+	if first := d.segments[0]; first.text != "" && first.text != path[0] {
+		return false // most patterns end here
+	}
+	at := make([]bool, len(path)+1)
+	at[0] = true
+	for _, segment := range d.segments {
+		next := make([]bool, len(path)+1)
+		for i := range next {
+			if segment.any {
+				next[i] = at[i] || i > 0 && next[i-1]
+			} else if i > 0 && at[i-1] {
+				next[i] = segment.matches(path[i-1])
+			}
+		}
+		at = next
+	}
+	return at[len(path)]
+}
+
+func (s looseSegment) matches(folded string) bool {
+	if s.tokens == nil {
+		return s.text == folded
+	}
+	name := characters(folded)
+	at := make([]bool, len(name)+1)
+	at[0] = true
+	for _, t := range s.tokens {
+		next := make([]bool, len(name)+1)
+		for i := range next {
+			if t.kind == '*' {
+				next[i] = at[i] || i > 0 && next[i-1]
+			} else if i > 0 && at[i-1] {
+				next[i] = t.matches(name[i-1])
+			}
+		}
+		at = next
+	}
+	return at[len(name)]
+}
+
+// matches tells whether a token other than "*" takes a character in one of its
+// spellings. A class with "^" does when one spelling is outside: denials are loose.
+func (t token) matches(character string) bool {
+	switch t.kind {
+	case 0:
+		return t.text == character
+	case '?':
+		return true
+	}
+	return slices.ContainsFunc(spellings(character), func(r rune) bool {
+		ok, err := doublestar.Match(t.text, string(r))
+		return ok && err == nil && r != utf8.RuneError
+	})
+}
+
+// firstRefusal gives the pattern of the first denial that holds for a path, or "".
+func firstRefusal(list []denial, path spelled) string {
+	for _, d := range list {
+		if d.refuses(path) {
+			return d.pattern
+		}
+	}
+	return ""
+}

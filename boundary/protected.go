@@ -1,0 +1,98 @@
+package boundary
+
+import (
+	"slices"
+	"sync"
+)
+
+// ProtectedPatterns are the paths that no boundary ever allows: what steers git, CI,
+// reviews, releases and Deed itself, and files that hold secrets. They match loosely, as
+// excludes do.
+func ProtectedPatterns() []string {
+	return slices.Concat(protectedGit(), protectedCI(), protectedPermissions(), protectedSecrets(), protectedDeed())
+}
+
+// protected are the ProtectedPatterns, prepared once. Read-only.
+var protected = sync.OnceValue(func() []denial { return denials(ProtectedPatterns()) })
+
+func denials(patterns []string) []denial {
+	list := make([]denial, len(patterns))
+	for i, pattern := range patterns {
+		list[i] = newDenial(pattern)
+	}
+	return list
+}
+
+// protectedGit are what git and its hooks read, and the short names that Windows gives
+// to git's folder.
+func protectedGit() []string {
+	return []string{
+		".git/**", "**/.git/**", "**/git~*/**", "**/.gitmodules", "**/.gitattributes", "**/.gitconfig", "**/.lfsconfig", "**/.mailmap",
+		".gitreview", ".githooks/**", ".husky/**", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", ".overcommit.yml", "lefthook*", ".lefthook*",
+	}
+}
+
+func protectedCI() []string {
+	return []string{
+		".github/**", ".gitea/**", ".forgejo/**", ".gitlab/**", "**/.gitlab-ci*", ".circleci/**",
+		"**/azure-pipelines*", ".azure-pipelines/**", ".azuredevops/**", "**/Jenkinsfile*", ".jenkins/**", ".buildkite/**", ".travis.yml", ".travis/**",
+		".drone*", ".woodpecker*", ".woodpecker/**", "bitbucket-pipelines*", ".teamcity/**", ".cirrus*", "appveyor*", ".appveyor*",
+		".semaphore/**", ".build.yml", ".builds/**", ".tekton/**", "**/cloudbuild*.yaml", "**/cloudbuild*.yml", "**/cloudbuild*.json",
+		"**/buildspec*.yml", "**/buildspec*.yaml", "codemagic.yaml", ".harness/**", ".codebuild/**", "wercker.yml", "bitrise.yml", "concourse/**", "renovate.json*", ".renovaterc*",
+	}
+}
+
+func protectedPermissions() []string {
+	return []string{
+		"**/CODEOWNERS", "**/OWNERS", "**/OWNERS_ALIASES", ".bitbucket/**",
+		"**/.goreleaser*", "**/.releaserc*", "**/release.config.*", "**/release-please-config.json", "**/.release-please-manifest.json", ".changeset/config.json", ".github_changelog_generator",
+	}
+}
+
+func protectedSecrets() []string {
+	return []string{
+		"**/.env*", "**/.envrc", "**/*.pem", "**/*.key", "**/*.p12", "**/*.pfx", "**/*.jks", "**/*.keystore", "**/*.kdbx", "**/*.ppk",
+		"**/id_rsa*", "**/id_dsa*", "**/id_ecdsa*", "**/id_ed25519*", "**/.netrc", "**/_netrc", "**/.pgpass", "**/.npmrc", "**/.pypirc", "**/.htpasswd",
+		"**/.git-credentials", "**/.vault-token", "**/.aws/**", "**/.ssh/**", "**/.gnupg/**", "**/.kube/**", "**/.docker/**", "**/.secrets/**", ".secrets*",
+		"**/secrets.yml", "**/secrets.yaml", "**/secrets.json", "**/secrets.toml", "**/*.tfstate", "**/*.tfstate.*",
+	}
+}
+
+func protectedDeed() []string {
+	return []string{
+		".agent-delivery/policy/**", ".agent-delivery/contracts/**", ".agent-delivery/approvals/**", ".agent-delivery/receipts/**",
+		".agent-delivery/snapshots/**", ".agent-delivery/recovery/**",
+	}
+}
+
+// protectedV1 are the protected patterns of the first dialect.
+func protectedV1() []string {
+	return []string{
+		".git/**", ".gitmodules", "**/.gitattributes", ".github/**", ".gitlab-ci.yml", "**/.env*",
+		"CODEOWNERS", "**/CODEOWNERS",
+		".agent-delivery/policy/**", ".agent-delivery/contracts/**",
+		".agent-delivery/approvals/**", ".agent-delivery/receipts/**",
+	}
+}
+
+// protectedByV1 gives the pattern of the first dialect that protects a path, or "".
+// That one knew the case of ASCII letters alone.
+func protectedByV1(path string) string {
+	folded := foldASCII(path)
+	for _, pattern := range protectedV1() {
+		if MatchPattern(foldASCII(pattern), folded) {
+			return pattern
+		}
+	}
+	return ""
+}
+
+func foldASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
