@@ -208,18 +208,13 @@ func checkDelivery(s *scene, d *events.Delivery) *Refusal {
 		return refuse(CodeState, rule, "there is no result to deliver")
 	case d.Contract != c.Digest || d.Result != r.Hash:
 		return refuse(CodeStale, rule, "contract or result is not the approved one")
-	case expired(c.Contract.Expires, s.Admitted):
-		return refuse(CodeStale, rule, "the contract expired at %s", c.Contract.Expires)
 	case d.Target != c.Contract.Target:
 		return refuse(CodeRule, rule+"/target", "the contract's target is %q", c.Contract.Target)
 	case d.Tree != r.Data.Tree:
 		return refuse(CodeRule, rule+"/tree", "tree %s on the target is not the approved tree %s", d.Tree, r.Data.Tree)
-	case s.task.Verdict() != projections.ItemPass:
-		return refuse(CodeRule, rule+"/evidence", "the required items are not proven: %s", s.task.Verdict())
-	case !s.task.Quorum():
-		return refuse(CodeRule, rule+"/quorum", "%d approvals count, %d are needed", len(s.task.Approvers()), s.task.Needed())
-	case len(s.task.OpenEffects()) > 0:
-		return refuse(CodeEffect, rule, "effects are open: %v", s.task.OpenEffects())
+	}
+	for _, lack := range lacksOf(s.task, s.Admitted) {
+		return refuse(lack.Code, rule+"/"+lack.Rule, "%s", lack.Text)
 	}
 	return checkMerged(s, d)
 }
