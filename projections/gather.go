@@ -158,11 +158,22 @@ func (t *Task) failingChecks() []Failing {
 	return list
 }
 
+// degradedReceipt returns the assurance of a receipt whose verifier shares its
+// principal with those who worked, "" for any other.
+func (t *Task) degradedReceipt(id string) string {
+	for i := range t.Receipts {
+		if r := &t.Receipts[i]; r.EventID == id && r.Data.Verifier.Assurance == events.AssuranceDegraded {
+			return events.AssuranceDegraded
+		}
+	}
+	return ""
+}
+
 func (t *Task) done(v view) Done {
 	d := Done{Items: []Proven{}, Runs: slices.Concat([]Run{}, t.Runs)}
 	for _, item := range t.Items() {
 		if item.Status == ItemPass {
-			d.Items = append(d.Items, Proven{item.ID, item.Receipt})
+			d.Items = append(d.Items, Proven{item.ID, item.Receipt, t.degradedReceipt(item.Receipt)})
 		}
 	}
 	d.Result = t.resultView()

@@ -147,10 +147,20 @@ func (r Resume) Markdown() string {
 	return p.b.String()
 }
 
+// after returns a value with a text before it, nothing for no value.
+func after(text, value string) string {
+	if value == "" {
+		return ""
+	}
+	return text + value
+}
+
 // markdownState writes what is done, open and left.
 func (r Resume) markdownState(p *page) {
 	p.heading("Done, with proof")
-	list(p, r.Done.Items, func(d Proven) { p.printf("%s: receipt %s", d.Acceptance, d.Receipt) })
+	list(p, r.Done.Items, func(d Proven) {
+		p.printf("%s: receipt %s%s", d.Acceptance, d.Receipt, after(", assurance ", d.Assurance))
+	})
 	if d := r.Done.Result; d != nil {
 		p.printf("- result %s by %s (run %s): head %s, tree %s", d.Hash, d.Actor, d.Fence, d.Head, d.Tree)
 	}
@@ -196,9 +206,13 @@ func (r Review) Markdown() string {
 	list(p, r.Changes, p.file)
 	p.heading("Receipts")
 	list(p, r.Receipts, func(v ReceiptView) {
-		p.printf("%s by %s: %s, assurance %s, input %s", v.EventID, v.Actor, v.Kind, v.Assurance, v.InputDigest)
+		p.printf("%s by %s: %s, assurance %s%s, input %s", v.EventID, v.Actor, v.Kind, v.Assurance, after(", confinement ", v.Confinement), v.InputDigest)
 		for _, c := range v.Checks {
-			p.printf("  - %s of %s: %s (%s), output %s", c.ID, c.Acceptance, c.Outcome, c.Class, c.Artifact)
+			flaky := ""
+			if c.Flaky {
+				flaky = ", not the same each time"
+			}
+			p.printf("  - %s of %s: %s (%s%s), output %s", c.ID, c.Acceptance, c.Outcome, c.Class, flaky, c.Artifact)
 		}
 	})
 	p.failing(r.Failing)

@@ -130,6 +130,8 @@ type Done struct {
 type Proven struct {
 	Acceptance string `json:"acceptance"`
 	Receipt    string `json:"receipt"`
+	// Assurance is same-principal-degraded where who worked proved it, too.
+	Assurance string `json:"assurance,omitzero"`
 }
 
 // ResultView names the newest result of the open attempt.

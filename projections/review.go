@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deedledger/deed/events"
 )
@@ -65,7 +66,8 @@ type ReceiptView struct {
 	Actor       string        `json:"actor"`
 	Kind        string        `json:"kind"`
 	Assurance   string        `json:"assurance"`
-	ObservedAt  string        `json:"observedAt"` // a claim of the verifier
+	Confinement string        `json:"confinement,omitzero"` // landlock-N or none
+	ObservedAt  string        `json:"observedAt"`           // a claim of the verifier
 	InputDigest string        `json:"inputDigest"`
 	Checks      []OutcomeView `json:"checks"`
 }
@@ -78,6 +80,10 @@ type OutcomeView struct {
 	Class      events.Class   `json:"class"`
 	Executed   int64          `json:"executed,omitzero"`
 	Artifact   string         `json:"artifact"`
+	// Counts are those of the check's test report. Flaky says that it was not
+	// the same each time.
+	Counts *events.Counts `json:"counts,omitempty"`
+	Flaky  bool           `json:"flaky,omitzero"`
 }
 
 // RecoveryRecord is one decision in the history of a task.
@@ -132,12 +138,13 @@ func ReviewPacket(t *Task) Review {
 }
 
 func viewReceipt(r *Receipt) ReceiptView {
+	confinement, _, _ := strings.Cut(r.Data.Verifier.Confinement, ":") // the reason is the verifier's own text
 	v := ReceiptView{
-		EventID: r.EventID, Hash: r.Hash, Actor: r.Actor, Kind: r.Data.Verifier.Kind, Assurance: r.Data.Verifier.Assurance,
+		EventID: r.EventID, Hash: r.Hash, Actor: r.Actor, Kind: r.Data.Verifier.Kind, Assurance: r.Data.Verifier.Assurance, Confinement: confinement,
 		ObservedAt: r.Data.ObservedAt, InputDigest: r.Data.InputDigest, Checks: []OutcomeView{},
 	}
 	for _, c := range r.Data.Checks {
-		v.Checks = append(v.Checks, OutcomeView{c.ID, c.Acceptance, c.Outcome, c.Class, c.Executed, c.Artifact})
+		v.Checks = append(v.Checks, OutcomeView{c.ID, c.Acceptance, c.Outcome, c.Class, c.Executed, c.Artifact, c.Counts, c.Flaky})
 	}
 	return v
 }
@@ -191,6 +198,12 @@ func (r *Review) questions(t *Task) []string {
 	ask(len(r.Untrusted.Uncovered) > 0, "The result leaves %d points uncovered: is that good enough?", len(r.Untrusted.Uncovered))
 	for _, v := range r.Receipts {
 		ask(v.Assurance != "isolated", "Receipt %s has assurance %s: is that independent enough?", v.EventID, v.Assurance)
+		// Receipts that name no confinement are of before this question.
+		ask(v.Assurance == events.AssuranceDegraded && v.Confinement != "",
+			"Receipt %s is of the principal who did the work: your approval stands for the independent receipt. Have you seen the checks pass yourself?", v.EventID)
+		for _, c := range v.Checks {
+			ask(c.Flaky, "Check %s of item %s was not the same each time on this input: is it to be trusted?", c.ID, c.Acceptance)
+		}
 	}
 	open := 0
 	for _, e := range r.Effects {
