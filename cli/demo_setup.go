@@ -25,7 +25,11 @@ package greet
 // Greet returns a greeting for a person.
 func Greet(name string) string { return "Hello, " + name + "!" }
 `
-	demoWhole = `// Package greet greets people.
+	// demoForbidden is a text that the owner's frozen decision forbids, demoDrift
+	// a file that somebody left with it.
+	demoForbidden = "fmt.Print"
+	demoDrift     = "package greet\n\nimport \"fmt\"\n\n// Shout prints.\nfunc Shout() { fmt.Println(Greet(\"you\")) }\n"
+	demoWhole     = `// Package greet greets people.
 package greet
 
 // Greet returns a greeting for a person, or for everybody.
@@ -199,5 +203,14 @@ func (d *demo) agree(ctx context.Context) error {
 		}
 	}
 	d.tell("owner", "agrees on the contract: %s is done when that very test passes; a preview is the only effect allowed", demoTask)
+	for _, args := range [][]string{
+		{"record", demoTask, "--id", "D1", "--title", "A greeting is returned, not printed", "--choice", "return it", "--evidence", "commit:HEAD"},
+		{"freeze", demoTask, "--id", "D1", "--reason", "it is used by services", "--forbid", demoForbidden},
+	} {
+		if _, err := d.must(ctx, "owner", d.project, append([]string{"decision"}, args...)...); err != nil {
+			return err
+		}
+	}
+	d.tell("owner", "freezes a decision: a greeting is returned, not printed; %s may occur in no file", demoForbidden)
 	return d.now(ctx)
 }

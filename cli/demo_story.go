@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -169,15 +170,26 @@ func (d *demo) stop(ctx context.Context) error {
 
 // takeOver lets impl-b finish what impl-a began.
 func (d *demo) takeOver(ctx context.Context) error {
-	if _, err := d.must(ctx, "impl-b", d.work, "lease", "claim", demoTask, "--purpose", "work", "--term", "5m"); err != nil {
-		return err
-	}
-	r, err := d.must(ctx, "impl-b", d.work, "packet", "resume", demoTask)
-	if err != nil {
+	if err := d.brief(ctx); err != nil {
 		return err
 	}
 	d.worker = "impl-b"
-	d.tell("impl-b", "claims the lease and reads the resume packet (%d bytes, no transcript)", len(r.data))
+	if err := d.drift(ctx); err != nil {
+		return err
+	}
+	r, err := d.must(ctx, "impl-b", d.work, "resume", demoTask, "--term", "5m")
+	if err != nil {
+		return err
+	}
+	var taken resumed
+	if err := r.decode(&taken); err != nil {
+		return err
+	}
+	if taken.Guard == nil || taken.Guard.Fatal > 0 {
+		return fmt.Errorf("%w: %s was resumed without a guard", errPromise, demoTask)
+	}
+	d.tell("impl-b", "resumes: R=%d W=%d N=%d; it has the lease, and the resume packet (%d bytes, no transcript)",
+		taken.Guard.Fatal, taken.Guard.Pending, taken.Guard.Hints, len(taken.Packet.Packet))
 	// After mid-result the whole work is committed: the same command would
 	// publish another commit, which is another effect.
 	committed := d.point.name == "mid-result"
@@ -197,6 +209,45 @@ func (d *demo) takeOver(ctx context.Context) error {
 		}
 	}
 	return d.recordResult(ctx, "impl-b")
+}
+
+// brief lets the controller write what impl-b reads, from the ledger and
+// from a fresh look at the worktree.
+func (d *demo) brief(ctx context.Context) error {
+	dir := filepath.Join(d.dir, "handoff")
+	if _, err := d.must(ctx, d.controller, d.work, "packet", "resume", demoTask, "--handoff", dir); err != nil {
+		return err
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "HANDOFF.md"))
+	if err != nil {
+		return fmt.Errorf("read hand-over: %w", err)
+	}
+	if !bytes.Contains(page, []byte(demoForbidden)) {
+		return fmt.Errorf("%w: HANDOFF.md does not name the frozen decision", errPromise)
+	}
+	d.tell(d.controller, "writes HANDOFF.md: what the disk says, what is claimed, what does not match; impl-b reads it (%d bytes)", len(page))
+	return nil
+}
+
+// drift shows that nobody starts on work that breaks a frozen decision.
+func (d *demo) drift(ctx context.Context) error {
+	if err := d.write(d.work, "shout.go", demoDrift); err != nil {
+		return err
+	}
+	d.tell("impl-b", "wants to resume in a worktree in which somebody left a file that prints")
+	r, err := d.deed(ctx, "impl-b", d.work, "resume", demoTask, "--term", "5m")
+	if err != nil {
+		return err
+	}
+	var g taskGuard
+	if err := r.decode(&g); err != nil {
+		return err
+	}
+	if r.exit != ExitFatal || g.Fatal != 1 {
+		return fmt.Errorf("%w: the guard let %s start: exit %d, %d fatal", errPromise, demoTask, r.exit, g.Fatal)
+	}
+	d.answer("do not start: %s %s: %s", string(g.Findings[0].Code), g.Findings[0].Path, g.Findings[0].Text)
+	return os.Remove(filepath.Join(d.work, "shout.go"))
 }
 
 func (d *demo) resultArgs() []string {
@@ -250,6 +301,10 @@ func (d *demo) approve(ctx context.Context) error {
 
 // deliver merges and records the delivery.
 func (d *demo) deliver(ctx context.Context) error {
+	if _, err := d.must(ctx, d.operator, d.work, "gate", "--head", "greet"); err != nil {
+		return err
+	}
+	d.tell(d.operator, "asks the gate whether exactly the head of greet may be delivered: it may")
 	d.tell(d.operator, "merges with git and delivers: the ledger compares the merged tree with the approved one")
 	if _, err := d.program(ctx, d.operator, d.project, "git", "merge", "-q", "--ff-only", "greet"); err != nil {
 		return err
