@@ -55,7 +55,7 @@ deed effect settle T-1 3f9a1c2b4d5e --outcome failed --evidence "their log has n
 	"result record": `deed result record T-1 --summary "greets everybody" --as impl-1
 deed result record T-1 --map "src/**=A1" --map "docs/greet.md=A1,A2" --as impl-1`,
 	"receipt run": `deed receipt run T-1 --as ci-1
-deed receipt run T-1 --env GOFLAGS --as ci-1`,
+deed receipt run T-1 --env GOFLAGS --env GOCACHE --writable ~/.cache/go-build --as ci-1`,
 	"artifact put": `deed artifact put build.log T-1 --as ci-1
 deed artifact put dump.pcap T-1 --class restricted --type application/vnd.tcpdump.pcap --as impl-1
 deed artifact put - T-1 --name test.log --as impl-1`,

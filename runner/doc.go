@@ -10,13 +10,19 @@
 // and when this process dies, even by SIGKILL: on Linux the kernel kills the command
 // itself, and a small shell that waits for this process's pipe to close kills the rest
 // of the group. A process that leaves the group on purpose escapes; an effect's lock
-// shows it. This is no sandbox: a command can do what the user can do.
+// shows it. An effect is in no sandbox: it can do what the user can do. A check is, where
+// the kernel has Landlock and the caller asks for it; see [Confinement].
 //
 // # Outcomes
 //
 // [Classify] is a table of named rules. A check that passes has exit status 0 and no
 // rule against it; "fail" means that assertions ran and did not hold; everything else is
 // inconclusive, never a pass and never a reason for a repair.
+//
+// # Checks
+//
+// [Verify] runs each check on a clean checkout of its own, asks services for their
+// health around it, reads its test report, and tries it again when it fails; see [Plan].
 //
 // # Effects
 //
