@@ -47,8 +47,15 @@ func TestDiffContracts(t *testing.T) {
 		"twice":       {func(c *events.Contract) { c.NonGoals = []string{"sing", "dance", "sing"} }, `nonGoals [] ["sing"]`},
 		"new member":  {func(c *events.Contract) { c.Expires = "2130-01-31T00:00:00Z" }, `expires [] ["2130-01-31T00:00:00Z"]`},
 		"lost member": {func(c *events.Contract) { c.Reviewers = nil }, `reviewers ["bob" "rita"] []`},
-		"a command":   {func(c *events.Contract) { c.Acceptance[0].Checks[0].Command = []string{"sh", "a", "b"} }, `acceptance.A1.checks.A1-1.command ["[\"sh\",\"a b\"]"] ["[\"sh\",\"a\",\"b\"]"]`},
-		"a pin":       {func(c *events.Contract) { c.Acceptance[0].Checks[0].Files[0].Digest = strings.Repeat("2", 64) }, `acceptance.A1.checks.A1-1.files.a.digest ["` + strings.Repeat("1", 64) + `"] ["` + strings.Repeat("2", 64) + `"]`},
+		"a report": {func(c *events.Contract) {
+			c.Acceptance[0].Checks[0].Report = &events.ReportRef{Format: "tap", Path: "-"}
+			c.Acceptance[0].Checks[0].Skips = []string{"TestOld"}
+		}, "acceptance.A1.checks.A1-1.report.format [] [\"tap\"]\nacceptance.A1.checks.A1-1.report.path [] [\"-\"]\nacceptance.A1.checks.A1-1.skips [] [\"TestOld\"]"},
+		"a service": {func(c *events.Contract) {
+			c.Services = []events.Service{{Name: "db", Command: []string{"pg_isready"}, TimeoutSeconds: 5}}
+		}, "services.db [] [\"present\"]\nservices.db.command [] [\"[\\\"pg_isready\\\"]\"]\nservices.db.timeoutSeconds [] [\"5\"]"},
+		"a command": {func(c *events.Contract) { c.Acceptance[0].Checks[0].Command = []string{"sh", "a", "b"} }, `acceptance.A1.checks.A1-1.command ["[\"sh\",\"a b\"]"] ["[\"sh\",\"a\",\"b\"]"]`},
+		"a pin":     {func(c *events.Contract) { c.Acceptance[0].Checks[0].Files[0].Digest = strings.Repeat("2", 64) }, `acceptance.A1.checks.A1-1.files.a.digest ["` + strings.Repeat("1", 64) + `"] ["` + strings.Repeat("2", 64) + `"]`},
 		"new item": {func(c *events.Contract) { c.Acceptance = append([]events.Item{item}, c.Acceptance...) },
 			"acceptance.A0 [] [\"present\"]\nacceptance.A0.checks.A0-1 [] [\"present\"]\nacceptance.A0.checks.A0-1.command [] [\"[\\\"true\\\"]\"]\nacceptance.A0.checks.A0-1.timeoutSeconds [] [\"1\"]\nacceptance.A0.evidence [] [\"human-review\"]\nacceptance.A0.required [] [\"true\"]\nacceptance.A0.text [] [\"first\"]"},
 	} {

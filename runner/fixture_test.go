@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "parent":
 		helperParent(os.Args[1], os.Args[2:])
+	case "victim":
+		helperVictim(os.Args[1])
 	case "escape":
 		helperEscape(os.Args[1])
 	}
@@ -61,6 +63,18 @@ func helperParent(lockPath string, command []string) {
 		_, err = RunEffect(context.Background(), lock, EffectCall{Key: "key", Fence: "1", Token: "t", Command: command, Dir: filepath.Dir(lockPath)})
 	}
 	fmt.Fprintln(os.Stderr, "helper parent:", err)
+}
+
+// helperVictim runs a confined check that wants to kill it and its group, in a folder, and
+// tells the rule.
+func helperVictim(root string) {
+	self, err := os.Executable()
+	if err != nil {
+		os.Exit(1)
+	}
+	b := bench{root: root, confine: &Confinement{Launch: []string{self, confineArgument}}, env: []string{fmt.Sprint("GROUP=", os.Getpid())}}
+	out := b.run(context.Background(), Check{Command: shell(`kill -KILL "$PPID" && exit 3; kill -KILL -- "-$GROUP" && exit 4; exit 0`)})
+	fmt.Println(out.Rule, out.ExitCode)
 }
 
 // helperEscape starts a process in a session of its own that keeps all descriptors, and

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,6 +77,24 @@ func TestHostileChecks(t *testing.T) {
 		if exists(filepath.Join(place, trace)) {
 			t.Errorf("a check made git run a program of its own: %s", trace)
 		}
+	}
+}
+
+// TestHostileKill lets a check kill the process that runs it, and that one's group: where
+// the kernel scopes signals it cannot.
+func TestHostileKill(t *testing.T) {
+	if _, confined := confinement(t); !confined {
+		return
+	}
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(self, t.TempDir())
+	cmd.Env = append(os.Environ(), helperVariable+"=victim")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its group is its own, not the test's
+	out, err := cmd.Output()
+	version, _ := Landlock()
+	if survived := err == nil && string(out) == "exit-zero 0\n"; survived != (version >= 6) {
+		t.Errorf("Landlock %d: %v %q", version, err, out)
 	}
 }
 
