@@ -204,3 +204,16 @@ func sortedSet(list []string) []string {
 	slices.Sort(set)
 	return slices.Compact(set)
 }
+
+// Allowing gives, of each layer, the first include that matches a path, "" where none
+// does: with [Boundary.Refusal] it says why a path may change.
+func (b Boundary) Allowing(path string) []string {
+	segments := strings.Split(path, "/")
+	list := make([]string, len(b.layers))
+	for n, l := range b.layers {
+		if i := slices.IndexFunc(l.allowed, func(pattern []string) bool { return matchSegments(pattern, segments) }); i >= 0 {
+			list[n] = l.Include[i]
+		}
+	}
+	return list
+}

@@ -32,6 +32,11 @@ func fold(s string) string {
 	return norm.NFKD.String(b.String())
 }
 
+// FoldPath gives one text for all spellings of a raw path that some file system takes
+// for one: without case, Unicode form, code points that show nothing, and the dots and
+// spaces at the end of a name.
+func FoldPath(path string) string { return strings.Join(spell(path).trimmed, "/") }
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

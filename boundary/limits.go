@@ -27,6 +27,12 @@ func (l Limits) Under(p Policy) Limits {
 	}
 }
 
+// Limits gives what a policy allows by itself.
+func (p Policy) Limits() Limits {
+	free := slices.DeleteFunc(slices.Clone(p.Effects), func(kind string) bool { return !p.FreeEffect(kind) })
+	return Limits{Paths: p.bounds, Commands: p.commands, Effects: free, Approvals: p.Approvals}
+}
+
 // Digest is the lower-hex SHA-256 of the RFC 8785 form of {"approvals":[…],
 // "commands":[[…]…],"effects":[…],"paths":"…"}: the kinds sorted, the lines of each layer
 // sorted and the layers too, each once, and the digest of the boundary.

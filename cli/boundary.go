@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/server/protocol"
@@ -15,36 +13,54 @@ import (
 // newBoundaryCommand builds "deed boundary".
 func newBoundaryCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "boundary", Short: "Hold changes against what a task may touch"}
-	var head string
-	var record bool
+	cmd.AddCommand(writes(newBoundaryCheckCommand(e, f), f), newBoundaryExplainCommand(e, f), newBoundaryLintCommand(e, f))
+	return cmd
+}
+
+// rangeFlags say what is checked without a ledger.
+type rangeFlags struct {
+	base, head, contract string
+	record               bool
+}
+
+func newBoundaryCheckCommand(e *Env, f *flags) *cobra.Command {
+	var o rangeFlags
 	check := &cobra.Command{
 		Use: "check [TASK]", Short: "List the changes of an attempt that are outside the boundary", Args: cobra.MaximumNArgs(1),
 		Long: "List the changes between the attempt's base and a commit that are outside the boundary, from the\n" +
 			"content of both: names on both sides of a move, modes, where links lead. Exit code 22 says that\n" +
 			"there are some. With --record a verifier puts them into the ledger: they block that tree, and no\n" +
-			"other, from being handed over, reviewed, approved and delivered.",
+			"other, from being handed over, reviewed, approved and delivered.\n\n" +
+			"With --base no ledger is asked: what --head changed since it left that commit is held against the\n" +
+			"policy that the commit --base has, and against the scope of the contract draft --contract.",
 		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
+			if o.base != "" || o.contract != "" {
+				return s.checkedRange(ctx, o, args)
+			}
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
 				return err
 			}
-			return s.checkedBoundary(ctx, task, head, record)
+			return s.checkedBoundary(ctx, task, o.head, o.record)
 		}),
 	}
-	check.Flags().StringVar(&head, "head", "HEAD", "commit to look at")
-	check.Flags().BoolVar(&record, "record", false, "record what is outside, as a verifier")
-	cmd.AddCommand(writes(check, f))
-	return cmd
+	check.Flags().StringVar(&o.head, "head", "HEAD", "commit to look at")
+	check.Flags().StringVar(&o.base, "base", "", "commit whose policy counts and from which head went off; no ledger is asked")
+	check.Flags().StringVar(&o.contract, "contract", "", "contract draft whose scope counts too, with --base")
+	check.Flags().BoolVar(&o.record, "record", false, "record what is outside, as a verifier")
+	return check
 }
 
 // outside is the result of "deed boundary check".
 type outside struct {
-	Task  string            `json:"task"`
+	Task  string            `json:"task,omitzero"`
 	Base  string            `json:"base"`
 	Head  string            `json:"head"`
 	Tree  string            `json:"tree"`
 	Paths []events.Trespass `json:"paths"` // not allowed
-	Ack   *ledger.Ack       `json:"recorded,omitempty"`
+	// More is how many paths are left off.
+	More int         `json:"more,omitzero"`
+	Ack  *ledger.Ack `json:"recorded,omitempty"`
 }
 
 func (s *session) checkedBoundary(ctx context.Context, task, revision string, record bool) error {
@@ -67,15 +83,20 @@ func (s *session) checkedBoundary(ctx context.Context, task, revision string, re
 	if record && len(found.Paths) > 0 {
 		ack, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 			found, lines, err = s.outside(ctx, repo, state, head)
-			return draft{payload: &events.Violation{Tree: found.Tree, Commit: head, Paths: found.Paths}}, err
+			return draft{payload: violationOf(found)}, err
 		})
 		if err != nil {
 			return err
 		}
 		found.Ack = &ack
 	}
-	err = s.result("boundary", found, func(w *textWriter) {
-		w.line("%s, %s..%s", task, found.Base, found.Head)
+	return s.showOutside(found, lines)
+}
+
+// showOutside prints what is outside, and fails when something is.
+func (s *session) showOutside(found outside, lines []string) error {
+	err := s.result("boundary", found, func(w *textWriter) {
+		w.line("%s, %s..%s", first(found.Task, "without a task"), found.Base, found.Head)
 		if found.Ack != nil {
 			w.acked(*found.Ack, "recorded: tree %s is outside the boundary", found.Tree)
 		}
@@ -86,10 +107,10 @@ func (s *session) checkedBoundary(ctx context.Context, task, revision string, re
 			w.line("  everything is inside the boundary")
 		}
 	})
-	if err != nil || len(found.Paths) == 0 {
+	if err != nil || len(lines) == 0 {
 		return err
 	}
-	return told{refuse(ledger.CodeBoundary, "boundary", "%s outside the boundary", counted(len(found.Paths), "change"))}
+	return told{refuse(ledger.CodeBoundary, "boundary", "%s outside the boundary", counted(len(lines), "change"))}
 }
 
 // outside reads what an open attempt changed outside the boundary up to a
@@ -107,26 +128,23 @@ func (s *session) outside(ctx context.Context, repo *workspace.Repo, state proto
 	if err != nil {
 		return outside{}, nil, err
 	}
-	c, err := readRange(ctx, repo, t.Attempt().Snapshot.BaseCommit, head)
+	return measured(ctx, repo, t.Attempt().Snapshot.BaseCommit, boundaryCheck{bounds: l.Paths, contract: contract, head: head}, t.ID)
+}
+
+// measured reads base..head and lists what is outside.
+func measured(ctx context.Context, repo *workspace.Repo, base string, check boundaryCheck, task string) (outside, []string, error) {
+	c, err := readRange(ctx, repo, base, check.head)
 	if err != nil {
 		return outside{}, nil, err
 	}
-	violations, err := trespasses(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, head})
+	check.changes = c.changes
+	violations, err := trespasses(ctx, repo, check)
 	if err != nil {
 		return outside{}, nil, err
 	}
-	if len(violations) > events.MaxList {
-		return outside{}, nil, fmt.Errorf("%w: %d changes are outside the boundary, limit %d", events.ErrTooLarge, len(violations), events.MaxList)
-	}
-	found := outside{Task: t.ID, Base: c.result.Base, Head: head, Tree: c.result.Tree, Paths: []events.Trespass{}}
-	for _, v := range violations {
-		side := "new"
-		for _, change := range c.changes {
-			if change.Path == v.Path && change.NewMode == workspace.ModeNone {
-				side = "old"
-			}
-		}
-		found.Paths = append(found.Paths, events.Trespass{Path: boundary.EncodePath(v.Path), Side: side, Rule: string(v.Rule)})
+	found := outside{
+		Task: task, Base: c.result.Base, Head: check.head, Tree: c.result.Tree,
+		Paths: trespassesOf(violations, c.changes), More: len(violations) - min(len(violations), events.MaxList),
 	}
 	return found, violationLines(violations), nil
 }

@@ -46,9 +46,9 @@ func (s *session) policyAt(ctx context.Context, repo *workspace.Repo, commit str
 // limits are what a run may do now, and where that comes from.
 type limits struct {
 	boundary.Limits
-	scope  boundary.Limits
-	policy *repoPolicy // nil where the repository has none, or a malformed one
-	commit string      // where the policy was looked for
+	scope  *boundary.Limits // nil without a contract
+	policy *repoPolicy      // nil where the repository has none, or a malformed one
+	commit string           // where the policy was looked for
 	// fault says why the policy allows nothing: it is malformed. The limits are
 	// the zero ones then.
 	fault error
@@ -58,11 +58,11 @@ type limits struct {
 // the repository's policy. The policy is the one at the tip of the contract's
 // target; where there is no target here, the one of base.
 func (s *session) limitsOf(ctx context.Context, repo *workspace.Repo, contract events.Contract, base string) (limits, error) {
-	l := limits{}
-	var err error
-	if l.scope, err = scopeLimits(contract.Scope); err != nil {
+	scope, err := scopeLimits(contract.Scope)
+	if err != nil {
 		return limits{}, err
 	}
+	l := limits{scope: &scope}
 	if l.commit, err = targetTip(ctx, repo, contract.Target); errors.Is(err, workspace.ErrUnknownRevision) {
 		l.commit, err = base, nil
 	}
@@ -70,17 +70,25 @@ func (s *session) limitsOf(ctx context.Context, repo *workspace.Repo, contract e
 		return limits{}, err
 	}
 	l.policy, err = s.policyAt(ctx, repo, l.commit)
+	if errors.Is(err, boundary.ErrPolicy) {
+		l.fault, err = err, nil
+	}
+	l.combine()
+	return l, err
+}
+
+// combine sets what is allowed by what scope and policy say.
+func (l *limits) combine() {
 	switch {
-	case errors.Is(err, boundary.ErrPolicy):
-		l.fault = err
-	case err != nil:
-		return limits{}, err
+	case l.fault != nil:
+		l.Limits = boundary.Limits{}
 	case l.policy == nil:
-		l.Limits = l.scope
+		l.Limits = *l.scope
+	case l.scope == nil:
+		l.Limits = l.policy.Limits()
 	default:
 		l.Limits = l.scope.Under(l.policy.Policy)
 	}
-	return l, nil
 }
 
 // attemptLimits is limitsOf for a task with an open attempt.

@@ -111,8 +111,17 @@ func trespasses(ctx context.Context, repo *workspace.Repo, c boundaryCheck) ([]w
 	if err != nil {
 		return nil, err
 	}
+	pinned, err := pinnedFiles(c.contract)
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Check(c.bounds, c.changes, pinned, links), nil
+}
+
+// pinnedFiles returns the raw paths of the files of a contract's checks.
+func pinnedFiles(contract events.Contract) ([]string, error) {
 	var pinned []string
-	for _, item := range c.contract.Acceptance {
+	for _, item := range contract.Acceptance {
 		for _, check := range item.Checks {
 			for _, f := range check.Files {
 				raw, err := boundary.DecodePath(f.Path)
@@ -123,7 +132,7 @@ func trespasses(ctx context.Context, repo *workspace.Repo, c boundaryCheck) ([]w
 			}
 		}
 	}
-	return workspace.Check(c.bounds, c.changes, pinned, links), nil
+	return pinned, nil
 }
 
 // violationLines returns a line for each violation: path, rule, detail.

@@ -71,3 +71,16 @@ func trespassesOf(violations []workspace.Violation, changes []workspace.Change) 
 	}
 	return list
 }
+
+// violationOf returns what is recorded of a check: as many paths as one event
+// holds.
+func violationOf(found outside) *events.Violation {
+	v := &events.Violation{Tree: found.Tree, Commit: found.Head, Paths: found.Paths}
+	for len(v.Paths) > 1 {
+		if _, err := events.EncodeData(v); !errors.Is(err, events.ErrTooLarge) {
+			break
+		}
+		v.Paths = v.Paths[:len(v.Paths)/2]
+	}
+	return v
+}

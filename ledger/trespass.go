@@ -20,11 +20,15 @@ import (
 func checkTrespass(s *scene, d *events.Result) *Refusal {
 	rule := s.row.Name()
 	c := s.task.Contract().Contract
+	same := func(path string) string { return path }
+	if s.ledger.Registry.RulesVersion() >= rulesBoundary {
+		same = folded
+	}
 	pinned := map[string]bool{}
 	for _, item := range c.Acceptance {
 		for _, check := range item.Checks {
 			for _, f := range check.Files {
-				pinned[f.Path] = true
+				pinned[same(f.Path)] = true
 			}
 		}
 	}
@@ -34,7 +38,7 @@ func checkTrespass(s *scene, d *events.Result) *Refusal {
 	for _, change := range d.Changes {
 		broken, text, place := "", "", ""
 		switch raw, err := boundary.DecodePath(change.Path); {
-		case pinned[change.Path]:
+		case pinned[same(change.Path)]:
 			broken, place, text = string(boundary.RulePinned), "/pinned", "belongs to a check"
 		case err != nil:
 			broken, place, text = string(boundary.RuleMalformedPath), "/boundary", "is outside the contract's scope"
@@ -60,6 +64,15 @@ func checkTrespass(s *scene, d *events.Result) *Refusal {
 	}
 	first.violation = violationOf(d, outside)
 	return first
+}
+
+// folded gives one text for all spellings of an encoded path.
+func folded(path string) string {
+	raw, err := boundary.DecodePath(path)
+	if err != nil {
+		return path
+	}
+	return boundary.FoldPath(raw)
 }
 
 // side says which side of a change a path is on.

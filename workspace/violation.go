@@ -27,12 +27,17 @@ type LinkReader func(path string) (target string, isLink bool, err error)
 const maxLinkHops = 40
 
 // Check holds every change against the boundary and gives the violations, one for each
-// path, sorted as the changes are. pinned are the raw paths of checks' own files. links
-// reads the tree that the changes lead to ([Repo.Links]); nil refuses every link.
+// path, sorted as the changes are. pinned are the raw paths of checks' own files, which no
+// spelling of their names may change. links reads the tree that the changes lead to
+// ([Repo.Links]); nil refuses every link.
 func Check(b boundary.Boundary, changes []Change, pinned []string, links LinkReader) []Violation {
 	var found []Violation
+	folded := make([]string, len(pinned))
+	for i, path := range pinned {
+		folded[i] = boundary.FoldPath(path)
+	}
 	for _, change := range changes {
-		if rule, detail := refuseChange(b, change, pinned, links); rule != "" {
+		if rule, detail := refuseChange(b, change, folded, links); rule != "" {
 			found = append(found, Violation{Path: change.Path, Rule: rule, Detail: boundary.DisplayPath(detail)})
 		}
 	}
@@ -43,7 +48,7 @@ func refuseChange(b boundary.Boundary, change Change, pinned []string, links Lin
 	if rule, detail := b.Refusal(change.Path); rule != "" {
 		return rule, detail
 	}
-	if slices.Contains(pinned, change.Path) {
+	if len(pinned) > 0 && slices.Contains(pinned, boundary.FoldPath(change.Path)) {
 		return boundary.RulePinned, ""
 	}
 	if change.OldMode == ModeSubmodule || change.NewMode == ModeSubmodule {
