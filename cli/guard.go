@@ -80,6 +80,7 @@ func (s *session) guardCapture(ctx context.Context, o guardOptions) error {
 		return err
 	}
 	snapshot := guard.SnapshotOf(m, events.FormatTime(s.env.Now()))
+	snapshot.Facts = &m.Facts
 	if err := guard.WriteSnapshot(o.dir, snapshot); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newEffectCommand, newRecoverCommand, newDemoCommand, newDemoWorldCommand, newConfineCommand,
 		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
-		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newArtifactCommand, newBoundaryCommand,
+		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newArtifactCommand, newBoundaryCommand, newExecCommand, newCaptureCommand,
 		newGuardCommand, newGateCommand, newHookCommand,
 	}
 }

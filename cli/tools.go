@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -15,38 +16,60 @@ import (
 // toolLimit bounds how long a tool may take to name its version.
 const toolLimit = 20 * time.Second
 
-// toolCommand names a tool, the command that prints its version, and the file
-// whose presence in the root of a tree says that the work needs it.
+// toolCommand names a tool, the command that prints its version, and the files
+// whose presence in the root of a tree says that the work needs it: patterns of
+// path.Match; none for a tool that all work needs.
 type toolCommand struct {
-	name     string
-	command  []string
-	manifest string
+	name      string
+	command   []string
+	manifests []string
 }
 
 // knownTools are the tools whose versions are pinned, sorted by name.
 // Read-only.
 var knownTools = [...]toolCommand{
-	{"cargo", []string{"cargo", "--version"}, "Cargo.toml"},
-	{"git", []string{"git", "version"}, ""},
-	{"go", []string{"go", "version"}, "go.mod"},
-	{"node", []string{"node", "--version"}, "package.json"},
-	{"python3", []string{"python3", "--version"}, "pyproject.toml"},
+	{"bun", []string{"bun", "--version"}, []string{"bun.lock", "bun.lockb"}},
+	{"cargo", []string{"cargo", "--version"}, []string{"Cargo.toml"}},
+	{"dotnet", []string{"dotnet", "--version"}, []string{"global.json", "*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj"}},
+	{"git", []string{"git", "version"}, nil},
+	{"go", []string{"go", "version"}, []string{"go.mod", "go.work"}},
+	{"java", []string{"java", "-version"}, []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}},
+	{"node", []string{"node", "--version"}, []string{"package.json"}},
+	{"npm", []string{"npm", "--version"}, []string{"package-lock.json", "npm-shrinkwrap.json"}},
+	{"pdm", []string{"pdm", "--version"}, []string{"pdm.lock"}},
+	{"php", []string{"php", "--version"}, []string{"composer.json"}},
+	{"pnpm", []string{"pnpm", "--version"}, []string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}},
+	{"poetry", []string{"poetry", "--version"}, []string{"poetry.lock"}},
+	{"python3", []string{"python3", "--version"}, []string{"pyproject.toml", "setup.py", "Pipfile", "requirements*.txt", "uv.lock"}},
+	{"ruby", []string{"ruby", "--version"}, []string{"Gemfile"}},
+	{"rustc", []string{"rustc", "--version"}, []string{"Cargo.toml"}},
+	{"uv", []string{"uv", "--version"}, []string{"uv.lock"}},
+	{"yarn", []string{"yarn", "--version"}, []string{"yarn.lock"}},
 }
 
 // neededTools returns the names of the tools that a commit's tree asks for,
 // sorted. Git is always among them.
 func neededTools(ctx context.Context, repo *workspace.Repo, commit string) ([]string, error) {
-	paths, err := repo.TreePaths(ctx, commit)
+	root, err := repo.RootNames(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
+	return toolsFor(root), nil
+}
+
+// toolsFor returns the names of the tools that the names in a root folder ask
+// for, sorted.
+func toolsFor(root []string) []string {
 	var names []string
 	for _, t := range knownTools {
-		if t.manifest == "" || slices.Contains(paths, t.manifest) {
+		asks := func(pattern string) bool {
+			return slices.ContainsFunc(root, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
+		}
+		if t.manifests == nil || slices.ContainsFunc(t.manifests, asks) {
 			names = append(names, t.name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // toolNames returns the names of pinned tools.
@@ -58,18 +81,20 @@ func toolNames(tools []events.Tool) []string {
 	return names
 }
 
-// toolVersions asks the named tools for their versions, in dir. A tool that is
-// not there, or does not answer, is left out: where it was pinned, that is a
-// difference.
-func (s *session) toolVersions(ctx context.Context, dir string, names []string) []events.Tool {
+// toolVersions asks the named tools for their versions. A tool that is not
+// there, or does not answer, is left out: where it was pinned, that is a
+// difference. The tools run in the root folder of the machine and may fetch
+// nothing: in a worktree some of them run code that it names, or download the
+// version that it asks for.
+func (s *session) toolVersions(ctx context.Context, _ string, names []string) []events.Tool {
 	var tools []events.Tool
 	for _, t := range knownTools {
 		if !slices.Contains(names, t.name) {
 			continue
 		}
-		// GOTOOLCHAIN=local: a question must not download a toolchain.
-		out := runner.Run(ctx, dir, runner.Check{ID: t.name, Command: t.command, Timeout: toolLimit},
-			append(s.childEnv(), "GOTOOLCHAIN=local"))
+		out := runner.Run(ctx, "/", runner.Check{ID: t.name, Command: t.command, Timeout: toolLimit}, append(s.childEnv(),
+			"GOTOOLCHAIN=local", "COREPACK_ENABLE_NETWORK=0", "COREPACK_ENABLE_DOWNLOAD_PROMPT=0", "RUSTUP_AUTO_INSTALL=0",
+			"YARN_IGNORE_PATH=1", "DOTNET_CLI_TELEMETRY_OPTOUT=1", "DOTNET_NOLOGO=1", "DOTNET_SKIP_FIRST_TIME_EXPERIENCE=1"))
 		version, _, _ := strings.Cut(strings.TrimSpace(out.Output.Window()), "\n")
 		version = plain(version)
 		if out.Result == runner.ResultPass && version != "" && len(version) <= events.MaxLine {

@@ -16,11 +16,16 @@ type CaptureOptions struct {
 	Base string
 	// Host names the machine for the identity of the workspace.
 	Host string
+	// PolicyCommit is whose [CapturePolicy] counts; "" for none: no skill is allowed and
+	// nothing is asked. Ask runs its commands; nil asks nothing.
+	PolicyCommit string
+	Ask          Ask
 }
 
-// Capture reads the facts of a worktree: repository, head, and what differs on the disk,
-// by content. Inputs hold the lockfiles of the head; what needs a policy or runs a program
-// is the caller's to add. It writes nothing, not even git's index, and takes no lock.
+// Capture reads the facts of a worktree: repository, head, what differs on the disk, by
+// content, and what the work depends on. Of the inputs, tools, image, model, prompt and
+// boundary are the caller's to add. It writes nothing, not even git's index, and takes no
+// lock. What a policy's commands do is theirs.
 //
 // What has two answers during the capture, such as a commit made meanwhile, shows as
 // differences; ask again when nothing runs. Errors: [ErrMissingObject] for a damaged
@@ -43,6 +48,9 @@ func (r *Repo) Capture(ctx context.Context, o CaptureOptions) (Facts, error) {
 	f.Files, f.Inputs = len(state.index.entries), state.inputs
 	r.hiddenByIndex(state.index, n)
 	if f.Worktree, err = state.facts(ctx, n); err != nil {
+		return Facts{}, err
+	}
+	if err := r.askPolicy(ctx, o, &f, n); err != nil {
 		return Facts{}, err
 	}
 	f.Notes = append(history.list, n.list...)

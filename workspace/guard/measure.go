@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -31,6 +32,8 @@ type Measurement struct {
 	Changed []string // raw paths below the project, sorted
 	Files   []string // of the project, raw paths, sorted
 	Notes   []string // what git hides, and where precision is lower
+	// Facts are everything else that the disk said.
+	Facts workspace.Facts
 }
 
 // Measure reads the project in dir. base is a commit, "" to find one: where
@@ -104,12 +107,14 @@ func startOf(ctx context.Context, repo *workspace.Repo, head, base string) (stri
 
 // read fills what has changed and what there is below a prefix.
 func (m *Measurement) read(ctx context.Context, repo *workspace.Repo, below string) error {
-	dirty, err := repo.Dirty(ctx)
+	var err error
+	if m.Facts, err = repo.Capture(ctx, workspace.CaptureOptions{Base: m.Base}); err != nil {
+		return err
+	}
+	changed, files, err := differing(m.Facts.Worktree)
 	if err != nil {
 		return err
 	}
-	changed := dirty.Paths()
-	files := slices.Concat(dirty.Staged, dirty.Untracked)
 	if m.Head != "" {
 		changes, err := repo.Changes(ctx, m.Base, m.Head)
 		if err != nil {
@@ -126,16 +131,47 @@ func (m *Measurement) read(ctx context.Context, repo *workspace.Repo, below stri
 	}
 	m.Changed, m.Files = within(changed, below), within(files, below)
 	m.Changed = slices.DeleteFunc(m.Changed, isState)
-	if repo.Shallow() {
-		m.Notes = append(m.Notes, "the clone is shallow: the base may be older than it seems")
-	}
-	if n := len(dirty.Hidden); n > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("git is told not to look at %d files (assume-unchanged or skip-worktree)", n))
+	for _, n := range m.Facts.Notes {
+		m.Notes = append(m.Notes, n.Code+": "+n.Text)
 	}
 	if len(m.Files) > MaxFiles {
 		return fmt.Errorf("project has %d files, limit %d", len(m.Files), MaxFiles)
 	}
 	return nil
+}
+
+// differing returns the raw paths that differ from HEAD on the disk or in the
+// index, and those of them that HEAD need not have: staged and untracked ones.
+// Content decides, so that a flag of the index hides nothing.
+func differing(w *workspace.WorktreeFacts) (changed, more []string, err error) {
+	add := func(encoded string, to ...*[]string) {
+		raw, fault := boundary.DecodePath(encoded)
+		if fault != nil {
+			err = fault
+			return
+		}
+		for _, list := range to {
+			*list = append(*list, raw)
+		}
+	}
+	for _, f := range w.Staged {
+		add(f.Path, &changed, &more)
+	}
+	for _, f := range w.Unstaged {
+		add(f.Path, &changed)
+	}
+	for _, f := range w.Untracked {
+		add(f.Path, &changed, &more)
+	}
+	for _, path := range w.Conflicted {
+		add(path, &changed, &more)
+	}
+	for _, sub := range w.Submodules {
+		if sub.Changed > 0 || sub.Disk != "" && sub.Disk != sub.Head {
+			add(sub.Path, &changed)
+		}
+	}
+	return changed, more, err
 }
 
 // within returns the paths below a prefix, without it, sorted, once each. A
@@ -198,7 +234,8 @@ func walk(ctx context.Context, dir string) (Measurement, error) {
 	}
 	slices.Sort(m.Files)
 	slices.Sort(m.Changed)
-	return m, nil
+	m.Facts, err = workspace.CaptureFolder(ctx, dir, NewestFiles)
+	return m, err
 }
 
 // Look measures what claims ask about: their evidence, and where their texts

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/deedledger/deed/boundary"
+	"github.com/deedledger/deed/workspace"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,6 +42,9 @@ type Snapshot struct {
 	Changed  []string `json:"changed"` // encoded, sorted
 	Files    int      `json:"files"`
 	Notes    []string `json:"notes,omitempty"`
+	// Facts are everything else that the disk said; a hand-over has none, since
+	// they name folders of one machine.
+	Facts *workspace.Facts `json:"facts,omitempty"`
 }
 
 // SnapshotOf returns what is stored of a measurement. captured is the time of
