@@ -56,7 +56,7 @@ func (w *transcript) String() string {
 func startDemo(t *testing.T, temp string, args ...string) (cmd *exec.Cmd, stdout, stderr *transcript) {
 	t.Helper()
 	stdout, stderr = &transcript{}, &transcript{}
-	cmd = exec.CommandContext(t.Context(), filepath.Join(os.Getenv(binDirVariable), "deed"), append([]string{"demo"}, args...)...)
+	cmd = exec.CommandContext(t.Context(), deedProgram(), append([]string{"demo"}, args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, noRaceSleep)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = temp, stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -62,7 +62,7 @@ func TestDeedProcess(t *testing.T) {
 	var ids atomic.Int64
 	e := &cli.Env{
 		Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr, Getenv: func(name string) string { return p.Vars[name] },
-		Environ: func() []string { return nil }, Dir: p.Dir, Executable: os.Args[0], PID: os.Getpid(), Host: "stage", Now: time.Now,
+		Environ: func() []string { return nil }, Dir: p.Dir, Executable: deedProgram(), PID: os.Getpid(), Host: "stage", Now: time.Now,
 		NewID: func() string {
 			if ids.Add(1) == p.StopID {
 				stop()

@@ -122,7 +122,7 @@ func (s *stage) newJoiner(actor, address string) *joiner {
 
 // deed is the real command with a home of its own.
 func (s *stage) deed(home string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.t.Context(), filepath.Join(os.Getenv(binDirVariable), "deed"), args...)
+	cmd := exec.CommandContext(s.t.Context(), deedProgram(), args...)
 	cmd.Env = []string{"DEED_HOME=" + home, "HOME=" + home, "PATH=" + os.Getenv("PATH"), noRaceSleep}
 	cmd.Dir = s.t.TempDir()
 	return cmd

@@ -23,7 +23,7 @@ type home struct {
 func newHome(t *testing.T) home { return home{t, t.TempDir()} }
 
 func (h home) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(h.t.Context(), filepath.Join(os.Getenv(binDirVariable), "deed"), args...)
+	cmd := exec.CommandContext(h.t.Context(), deedProgram(), args...)
 	cmd.Dir, cmd.Env = h.dir, []string{"DEED_HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}
 	return cmd
 }

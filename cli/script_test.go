@@ -24,6 +24,9 @@ import (
 // TestMain.
 const binDirVariable = "DEED_TEST_BIN"
 
+// deedProgram is the file of the real command.
+func deedProgram() string { return filepath.Join(os.Getenv(binDirVariable), "deed") }
+
 // The scripts run thousands of processes. With the race detector each takes
 // about three times as long, so that is asked for by name: make race does.
 var raced = flag.Bool("raced", false, "build the command that the tests run with the race detector")

@@ -323,7 +323,7 @@ func (s *stage) env(stdout, stderr *bytes.Buffer) *cli.Env {
 	vars := s.vars()
 	return &cli.Env{
 		Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Getenv: func(name string) string { return vars[name] },
-		Environ: func() []string { return nil }, Dir: s.repo, Executable: os.Args[0], PID: os.Getpid(), Host: "stage",
+		Environ: func() []string { return nil }, Dir: s.repo, Executable: deedProgram(), PID: os.Getpid(), Host: "stage",
 		Now: time.Now, NewID: newID, Random: rand.Reader, Version: "0.0.0",
 	}
 }

@@ -18,7 +18,7 @@ type real struct {
 }
 
 func (r real) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(r.t.Context(), filepath.Join(os.Getenv(binDirVariable), "deed"), args...)
+	cmd := exec.CommandContext(r.t.Context(), deedProgram(), args...)
 	cmd.Dir = r.home
 	cmd.Env = append(os.Environ(), noRaceSleep, "DEED_HOME="+r.home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	return cmd
