@@ -70,34 +70,6 @@ func (s *session) listArtifacts(ctx context.Context, task string) error {
 	})
 }
 
-// newArtifactQuarantineCommand builds "deed artifact quarantine".
-func newArtifactQuarantineCommand(e *Env, f *flags) *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use: "quarantine DIGEST [TASK] --reason TEXT", Short: "Show an artifact to nobody any more", Args: cobra.RangeArgs(1, 2),
-		Long: "Quarantine an artifact: nobody gets its bytes but an admin who asks for it as such, and a pass or a step that rests\n" +
-			"on it alone is no proof any more. The bytes are kept.",
-		RunE: e.action(f, func(ctx context.Context, s *session, args []string) error {
-			if err := errors.Join(artifactDigest(args[0]), needs("--reason", reason)); err != nil {
-				return err
-			}
-			task, err := s.taskArg(ctx, args[1:])
-			if err != nil {
-				return err
-			}
-			ack, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
-				return draft{payload: &events.Quarantine{Digest: args[0], Reason: reason}}, exists(state)
-			})
-			if err != nil {
-				return err
-			}
-			return s.acked(ack, "quarantined artifact %s of %s", args[0], task)
-		}),
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	return writes(cmd, f)
-}
-
 // artifactDigest refuses what is no digest.
 func artifactDigest(digest string) error {
 	if _, err := events.ParseHash(digest); err != nil {

@@ -47,6 +47,12 @@ type stage struct {
 // newStage sets the stage: a contract is accepted, an attempt is open.
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	return newStageOf(t, nil)
+}
+
+// newStageOf is newStage with a change to the contract, nil for none.
+func newStageOf(t *testing.T, change func(*stage, *events.Contract)) *stage {
+	t.Helper()
 	root := t.TempDir()
 	s := &stage{t: t, dir: filepath.Join(root, "ledger"), home: filepath.Join(root, "home"), repo: filepath.Join(root, "repo"),
 		world: filepath.Join(root, "world"), keys: map[string]signer.Key{}}
@@ -62,7 +68,11 @@ func newStage(t *testing.T) *stage {
 	}
 	s.createRepo()
 	s.createWorld()
-	s.createTask()
+	contract := s.contract()
+	if change != nil {
+		change(s, contract)
+	}
+	s.createTask(contract)
 	return s
 }
 
@@ -283,8 +293,8 @@ func (s *stage) contract() *events.Contract {
 	}
 }
 
-func (s *stage) createTask() {
-	s.say("owner", s.contract(), "", 0)
+func (s *stage) createTask(contract *events.Contract) {
+	s.say("owner", contract, "", 0)
 	s.accept()
 	s.cmd("impl-a", "attempt", "open", task).succeeds()
 }
