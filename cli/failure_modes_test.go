@@ -87,7 +87,7 @@ func failureModes() []failureMode {
 			state: projections.AwaitingVerification, waits: events.RoleVerifier,
 			has: []string{"receipt.recorded"}, hasNot: []string{"repair.requested"},
 			mended: func(s *stage) {
-				s.cmd("control-1", "repair", "request", task, "--item", "A1", "--reason", "it failed").exits(cli.ExitState)
+				s.cmd("control-1", "repair", "request", task, "--item", "A1", "--reason", "it failed").exits(cli.ExitRefused)
 				must(s.t, os.WriteFile(filepath.Join(s.world, "up"), nil, 0o600))
 				s.cmd("ver-1", "receipt", "run", task).succeeds()
 			},
