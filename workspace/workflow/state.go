@@ -14,11 +14,11 @@ var ErrState = errors.New("invalid state")
 
 // Limits of a state.
 const (
-	MaxStateBytes  = 64 << 10
-	maxStateText   = 4096 // bytes of one text
-	maxBlockers    = 64
-	maxRounds      = 1_000_000
-	MaxErrorText = 200 // characters of a last_error
+	MaxStateBytes = 64 << 10
+	maxStateText  = 4096 // bytes of one text
+	maxBlockers   = 64
+	maxRounds     = 1_000_000
+	MaxErrorText  = 200 // characters of a last_error
 )
 
 // The phases that deed sets. Any other word is kept as it is.
