@@ -44,7 +44,9 @@ var (
 )
 
 // validTask reports whether a task can have a folder.
-func validTask(task string) bool { return events.ValidTask(task) && !strings.EqualFold(task, "archive") }
+func validTask(task string) bool {
+	return events.ValidTask(task) && !strings.EqualFold(task, "archive")
+}
 
 // Folder is a task's folder.
 type Folder struct {

@@ -39,7 +39,7 @@ var (
 )
 
 // ItemID reports whether s is the id of an acceptance item.
-func ItemID(s string) bool { return itemLine.MatchString("- " + s + ":") && !strings.Contains(s, ":") }
+func ItemID(s string) bool { return itemLine.MatchString("- "+s+":") && !strings.Contains(s, ":") }
 
 // ParseSpec reads spec.md. Error: [ErrSpec] with every fault that was found, each
 // with its line: no item, an id twice, an item without a text, a line that looks
