@@ -1,0 +1,77 @@
+package secrets
+
+import "strings"
+
+// maxKey is how far the end of a private key is looked for, bytes; no key is longer.
+const maxKey = 64 << 10
+
+// bareKeys are how private keys begin that stand without their first line: of OpenSSH in base64, of PuTTY. Read-only.
+var bareKeys = [...]string{"b3BlbnNzaC1rZXktdjEA", "PuTTY-User-Key-File-"}
+
+// keysIn finds private keys in armour, encrypted ones too, and NATS credentials. Line ends may be escaped. A key without an end
+// reaches to the next one, or as far as one may be long.
+func keysIn(text string) []Finding {
+	var list []Finding
+	for at := 0; ; {
+		i := strings.Index(text[at:], "-----BEGIN ")
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + len("-----BEGIN ")
+		label, _, ok := strings.Cut(text[at:min(len(text), at+80)], "-----")
+		if !ok || !privateLabel(label) {
+			continue
+		}
+		body := text[at+len(label) : min(len(text), start+maxKey)]
+		if next := strings.Index(body, "-----BEGIN "); next >= 0 {
+			body = body[:next]
+		}
+		end := at + len(label) + len(body)
+		if j := strings.Index(body, "END "+label); j >= 0 {
+			end = at + len(label) + j + len("END "+label)
+			for end < len(text) && text[end] == '-' {
+				end++
+			}
+		}
+		list = append(list, Finding{KindPrivateKey, start, end})
+		at = end
+	}
+	for _, begin := range bareKeys {
+		for at := 0; ; {
+			i := strings.Index(text[at:], begin)
+			if i < 0 {
+				break
+			}
+			start := at + i
+			at = start + len(begin)
+			if begin[0] == 'P' { // its private lines are the last ones
+				at = min(len(text), start+maxKey)
+			} else {
+				at += keyBody(text[at:])
+			}
+			list = append(list, Finding{KindPrivateKey, start, at})
+		}
+	}
+	return list
+}
+
+// privateLabel reports whether armour with this label holds a private key.
+func privateLabel(label string) bool {
+	return strings.HasSuffix(label, "PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK" || label == "SSH2 ENCRYPTED PRIVATE KEY" ||
+		strings.HasSuffix(label, "NKEY SEED") || label == "NATS USER JWT"
+}
+
+// keyBody returns the length of base64 text in lines, which may be escaped.
+func keyBody(text string) int {
+	n := 0
+	for n < len(text) && n < maxKey {
+		switch c := text[n]; {
+		case base64s.has(c), c == '=', c == '\n', c == '\r', c == '\\':
+			n++
+		default:
+			return n
+		}
+	}
+	return n
+}
