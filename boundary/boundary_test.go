@@ -34,6 +34,19 @@ func TestBoundaryAllProtectedDespiteEverything(t *testing.T) {
 	}
 }
 
+// TestBoundaryOwners: a robot reads OWNERS by its exact bytes; owners is a word of programs.
+func TestBoundaryOwners(t *testing.T) {
+	b := parse(t, []string{"src/**"}, nil)
+	for path, want := range map[string]bool{
+		"src/owners": true, "src/Owners": true, "src/owners.go": true, "src/owners/a.go": true, "src/OWNERS/a.go": true, "src/owners_aliases": true,
+		"src/OWNERS": false, "src/a/OWNERS": false, "src/OWNERS_ALIASES": false, "src/CodeOwners": false, "src/codeowners": false,
+	} {
+		if b.Allows(path) != want {
+			t.Errorf("Allows(%q) = %v", path, !want)
+		}
+	}
+}
+
 func TestBoundaryNothingAllowed(t *testing.T) {
 	empty := parse(t, nil, nil)
 	all := parse(t, []string{"**"}, nil)

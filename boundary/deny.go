@@ -12,8 +12,8 @@ import (
 // it would match in another spelling.
 type denial struct {
 	pattern  string
-	exact    []string // segments
-	segments []looseSegment
+	exact    []string       // segments
+	segments []looseSegment // none: the exact spelling alone is refused
 }
 
 // looseSegment is one segment of a denial.
@@ -91,7 +91,10 @@ func spell(path string) spelled {
 
 // refuses tells whether the denial holds for a path.
 func (d denial) refuses(path spelled) bool {
-	return d.matches(path.folded) || !slices.Equal(path.folded, path.trimmed) && d.matches(path.trimmed) || matchSegments(d.exact, path.segments)
+	if matchSegments(d.exact, path.segments) {
+		return true
+	}
+	return d.segments != nil && (d.matches(path.folded) || !slices.Equal(path.folded, path.trimmed) && d.matches(path.trimmed))
 }
 
 // matches takes segment by segment, as matchSegments does.

@@ -2,18 +2,29 @@ package boundary
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
 // ProtectedPatterns are the paths that no boundary ever allows: what steers git, CI,
 // reviews, releases and Deed itself, and files that hold secrets. They match loosely, as
-// excludes do.
+// excludes do, but for OWNERS and OWNERS_ALIASES: see protectedExact.
 func ProtectedPatterns() []string {
+	return slices.Concat(protectedLoose(), protectedExact())
+}
+
+func protectedLoose() []string {
 	return slices.Concat(protectedGit(), protectedCI(), protectedPermissions(), protectedSecrets(), protectedDeed())
 }
 
 // protected are the ProtectedPatterns, prepared once. Read-only.
-var protected = sync.OnceValue(func() []denial { return denials(ProtectedPatterns()) })
+var protected = sync.OnceValue(func() []denial {
+	list := denials(protectedLoose())
+	for _, pattern := range protectedExact() {
+		list = append(list, denial{pattern: pattern, exact: strings.Split(pattern, "/")})
+	}
+	return list
+})
 
 func denials(patterns []string) []denial {
 	list := make([]denial, len(patterns))
@@ -44,10 +55,15 @@ func protectedCI() []string {
 
 func protectedPermissions() []string {
 	return []string{
-		"**/CODEOWNERS", "**/OWNERS", "**/OWNERS_ALIASES", ".bitbucket/**",
+		"**/CODEOWNERS", ".bitbucket/**",
 		"**/.goreleaser*", "**/.releaserc*", "**/release.config.*", "**/release-please-config.json", "**/.release-please-manifest.json", ".changeset/config.json", ".github_changelog_generator",
 	}
 }
+
+// protectedExact are names that in another case are ordinary words of a program, such as
+// src/owners. The robots that read them do so from the tree, by their exact bytes, so
+// that no other spelling is one of them.
+func protectedExact() []string { return []string{"**/OWNERS", "**/OWNERS_ALIASES"} }
 
 func protectedSecrets() []string {
 	return []string{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/ledger"
@@ -45,13 +46,13 @@ that cannot be reached is exit code 3: nothing can be established.`,
 }
 
 // wholeID is a git object id that needs no repository to be read.
-var wholeID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 func (s *session) gateHead(ctx context.Context, head string) (string, error) {
 	if head == "" {
 		return "", fmt.Errorf("%w: name the commit with --head", errUsage)
 	}
-	if wholeID.MatchString(head) {
+	if wholeID().MatchString(head) {
 		return head, nil
 	}
 	repo, err := workspace.Open(ctx, s.env.Dir)
