@@ -162,6 +162,32 @@ func (b Boundary) Unmatched(paths []string) []string {
 	return sortedSet(idle)
 }
 
+// Shadowed gives the include patterns that match some of the paths, each of which is
+// protected or excluded: what they open is closed again. Sorted; for people, too.
+func (b Boundary) Shadowed(paths []string) []string {
+	var list []string
+	split, closed := make([][]string, len(paths)), make([]bool, len(paths))
+	for i, path := range paths {
+		split[i] = strings.Split(path, "/")
+		rule, _ := b.denied(path)
+		closed[i] = rule != ""
+	}
+	for _, l := range b.layers {
+		for i, pattern := range l.allowed {
+			matched, open := false, false
+			for n, path := range split {
+				if matchSegments(pattern, path) {
+					matched, open = true, open || !closed[n]
+				}
+			}
+			if matched && !open {
+				list = append(list, l.Include[i])
+			}
+		}
+	}
+	return sortedSet(list)
+}
+
 // Digest is the lower-hex SHA-256 of the RFC 8785 form of
 // {"layers":[{"exclude":[…],"include":[…]}…],"protected":[…],"version":"deed-boundary/v2"}
 // with every list sorted and the layers in order of their own RFC 8785 forms, each once.

@@ -108,6 +108,16 @@ func TestBoundaryUnmatched(t *testing.T) {
 	}
 }
 
+func TestBoundaryShadowed(t *testing.T) {
+	b := parse(t, []string{"src/**", ".github/**", "infra/*", "none/**", "**/.env"}, []string{"infra/net.tf"})
+	if got := b.Shadowed([]string{"src/a", "src/.env", ".github/x", "infra/net.tf", "README"}); !slices.Equal(got, []string{"**/.env", ".github/**", "infra/*"}) {
+		t.Errorf("shadowed %q", got)
+	}
+	if got := b.Shadowed([]string{"infra/net.tf", "infra/other"}); len(got) != 0 {
+		t.Errorf("shadowed %q", got)
+	}
+}
+
 // parse makes a boundary that must be valid.
 func parse(t *testing.T, include, exclude []string) Boundary {
 	t.Helper()

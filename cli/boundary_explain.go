@@ -152,7 +152,7 @@ func explainPath(l limits, pinned []string, path string) pathAnswer {
 	if rule, pattern := (boundary.Boundary{}).Refusal(path); rule == boundary.RuleProtected {
 		add(layerAnswer{Layer: "protected", Rule: string(rule), Pattern: pattern})
 	}
-	if slices.Contains(pinned, path) {
+	if slices.ContainsFunc(pinned, func(p string) bool { return boundary.FoldPath(p) == boundary.FoldPath(path) }) {
 		add(layerAnswer{Layer: "pinned", Rule: string(boundary.RulePinned)})
 	}
 	layer := func(name string, b boundary.Boundary) layerAnswer {

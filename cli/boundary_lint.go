@@ -3,10 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
+	"strings"
 
 	"github.com/deedledger/deed/boundary"
+	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/workspace"
 	"github.com/spf13/cobra"
 )
@@ -43,10 +43,11 @@ func (s *session) lintBoundary(ctx context.Context, o rangeFlags, file string) e
 		return err
 	}
 	var l limits
+	var contract events.Contract
 	if file == "" {
-		l, _, err = s.writtenLimits(ctx, repo, o.base, o.contract)
+		l, contract, err = s.writtenLimits(ctx, repo, o.base, o.contract)
 	} else {
-		l, err = s.limitsOfFile(ctx, repo, o, file)
+		l, contract, err = s.limitsOfFile(ctx, repo, o, file)
 	}
 	if err == nil {
 		err = l.fault
@@ -58,7 +59,7 @@ func (s *session) lintBoundary(ctx context.Context, o rangeFlags, file string) e
 	if err != nil {
 		return err
 	}
-	found := lint(l, paths)
+	found := lint(l, checksOf(contract), paths)
 	return s.result("boundary-lint", found, func(w *textWriter) {
 		for _, x := range found {
 			place := x.Layer
@@ -72,51 +73,76 @@ func (s *session) lintBoundary(ctx context.Context, o rangeFlags, file string) e
 }
 
 // limitsOfFile is writtenLimits with a policy that is not committed yet.
-func (s *session) limitsOfFile(ctx context.Context, repo *workspace.Repo, o rangeFlags, name string) (limits, error) {
-	file, err := os.Open(s.abs(name))
+func (s *session) limitsOfFile(ctx context.Context, repo *workspace.Repo, o rangeFlags, name string) (limits, events.Contract, error) {
+	var contract events.Contract
+	text, err := s.readInput(name, maxDraft)
 	if err != nil {
-		return limits{}, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, boundary.MaxPolicyBytes+1))
-	if err != nil {
-		return limits{}, err
+		return limits{}, contract, err
 	}
 	p, err := boundary.ReadPolicy(text)
 	if err != nil {
-		return limits{}, err
+		return limits{}, contract, err
 	}
 	l := limits{policy: &repoPolicy{Policy: p}}
 	if l.commit, err = repo.ResolveCommit(ctx, o.base); err != nil || o.contract == "" {
-		return l, err
+		return l, contract, err
 	}
-	contract, err := s.scopeFile(o.contract)
-	if err != nil {
-		return limits{}, err
+	if contract, err = s.scopeFile(o.contract); err != nil {
+		return limits{}, contract, err
 	}
 	scope, err := scopeLimits(contract.Scope)
 	l.scope = &scope
-	return l, err
+	return l, contract, err
 }
 
-// lint lists the rules that match none of the paths, and a policy that lets
-// nothing change.
-func lint(l limits, paths []string) []lintWarning {
+// checksOf returns all checks of a contract.
+func checksOf(c events.Contract) []events.Check {
+	var list []events.Check
+	for _, item := range c.Acceptance {
+		list = append(list, item.Checks...)
+	}
+	return list
+}
+
+// lint lists the rules that do nothing among the paths of a commit, and those
+// that other rules leave nothing of.
+func lint(l limits, checks []events.Check, paths []string) []lintWarning {
 	found := []lintWarning{}
-	if l.scope != nil {
-		for _, pattern := range l.scope.Paths.Unmatched(paths) {
-			found = append(found, lintWarning{Layer: "contract", Pattern: pattern, Text: pattern + " matches no path of the commit"})
+	warn := func(layer, pattern, text string, line int) {
+		found = append(found, lintWarning{Layer: layer, Pattern: pattern, Line: line, Text: text})
+	}
+	idle := func(layer string, b boundary.Boundary, line func(string) int) {
+		for _, pattern := range b.Unmatched(paths) {
+			warn(layer, pattern, pattern+" matches no path of the commit", line(pattern))
+		}
+		for _, pattern := range b.Shadowed(paths) {
+			warn(layer, pattern, pattern+" opens nothing: what it matches is protected or excluded", line(pattern))
 		}
 	}
-	if l.policy == nil {
+	if l.scope != nil {
+		idle("contract", l.scope.Paths, func(string) int { return 0 })
+	}
+	p := l.policy
+	if p == nil {
 		return found
 	}
-	if len(l.policy.Include) == 0 {
-		found = append(found, lintWarning{Layer: "policy", Text: "write.include is empty: no path may change"})
+	if len(p.Include) == 0 {
+		warn("policy", "", "write.include is empty: no path may change", 0)
 	}
-	for _, pattern := range l.policy.Bounds().Unmatched(paths) {
-		line := max(l.policy.Line("include", pattern), l.policy.Line("exclude", pattern))
-		found = append(found, lintWarning{Layer: "policy", Pattern: pattern, Line: line, Text: pattern + " matches no path of the commit"})
+	idle("policy", p.Bounds(), func(pattern string) int { return max(p.Line("include", pattern), p.Line("exclude", pattern)) })
+	for _, kind := range p.Effects {
+		switch {
+		case events.EffectKind(kind).ReleaseOnly():
+			warn("policy", "", kind+" needs an approval always: to list it opens nothing", p.Line("effects", kind))
+		case !p.FreeEffect(kind):
+			warn("policy", "", kind+" is in requireHumanApproval too: it is never free", p.Line("effects", kind))
+		}
+	}
+	for _, check := range checks {
+		if len(p.Commands) > 0 && !p.Runs().Allows(check.Command) {
+			text := fmt.Sprintf("check %s calls %s, which the policy does not list: a run must not call it through deed exec", check.ID, strings.Join(check.Command, " "))
+			warn("policy", "", text, 0)
+		}
 	}
 	return found
 }

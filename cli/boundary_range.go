@@ -78,7 +78,7 @@ func (s *session) writtenLimits(ctx context.Context, repo *workspace.Repo, rev, 
 }
 
 // scopeFile reads of a contract draft what bounds the work: its scope, and the
-// files of its checks.
+// commands and files of its checks.
 func (s *session) scopeFile(name string) (events.Contract, error) {
 	file, err := os.Open(s.abs(name))
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *session) scopeFile(name string) (events.Contract, error) {
 	}
 	for _, item := range d.Acceptance {
 		var checks []events.Check
-		for _, check := range item.Checks {
+		for n, check := range item.Checks {
 			var files []events.PinnedFile
 			for _, f := range check.Files {
 				path, err := boundary.CleanPath(f.Path)
@@ -108,7 +108,7 @@ func (s *session) scopeFile(name string) (events.Contract, error) {
 				}
 				files = append(files, events.PinnedFile{Path: boundary.EncodePath(path)})
 			}
-			checks = append(checks, events.Check{ID: check.ID, Files: files})
+			checks = append(checks, events.Check{ID: first(check.ID, fmt.Sprintf("%s-%d", item.ID, n+1)), Command: check.Command, Files: files})
 		}
 		c.Acceptance = append(c.Acceptance, events.Item{ID: item.ID, Checks: checks})
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os/exec"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/client"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/evidence"
@@ -120,6 +121,7 @@ var sentinels = []struct {
 	{journal.ErrCorrupt, outcome{ExitIntegrity, "deed audit verify names the first bad event"}},
 	{evidence.ErrHeadLog, outcome{ExitIntegrity, "the file of retained heads is damaged: keep it, it is evidence"}},
 	{fs.ErrExist, outcome{ExitState, "choose another name: a file that holds a key is never replaced"}},
+	{boundary.ErrPolicy, outcome{ExitBoundary, "the policy allows nothing until it is mended on the target: deed boundary lint --file FILE tells when it is"}},
 	{workspace.ErrNotRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
 	{workspace.ErrBareRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
 	{workspace.ErrNoWorktree, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
