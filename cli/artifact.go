@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -115,18 +114,22 @@ type artifactPut struct {
 	Artifact events.Artifact `json:"artifact"`
 	// Uploaded says that the bytes were not there before.
 	Uploaded bool `json:"uploaded"`
+	// Redacted is how many places were replaced by a marker: the digest is of
+	// what is left.
+	Redacted int `json:"redacted,omitzero"`
 }
 
 // errRecorded says that the task has the very record already.
 var errRecorded = errors.New("artifact is recorded already")
 
 func (s *session) putArtifact(ctx context.Context, path, task string, d events.Artifact) error {
-	source, err := s.openArtifact(path, &d)
+	done := artifactPut{}
+	source, err := s.openArtifact(path, &d, &done.Redacted)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	done := artifactPut{Artifact: d}
+	done.Artifact = d
 	decide := func(state protocol.TaskState, _ author) (draft, error) {
 		if err := exists(state); err != nil {
 			return draft{}, err
@@ -156,6 +159,9 @@ func (s *session) putArtifact(ctx context.Context, path, task string, d events.A
 	}
 	return s.result("artifact", done, func(w *textWriter) {
 		w.acked(done.Ack, "recorded artifact %s of %s: %d bytes, %s", d.Digest, task, d.Size, d.Class)
+		if done.Redacted > 0 {
+			w.line("  redacted: %s that looked like secrets; the digest is of what is left", counted(done.Redacted, "place"))
+		}
 	})
 }
 
@@ -183,9 +189,9 @@ func (s *session) askArtifact(ctx context.Context, task string, decide func(prot
 	return false, err
 }
 
-// openArtifact opens the file to upload, standard input as a copy without a
-// name, and fills digest, size and defaults.
-func (s *session) openArtifact(path string, d *events.Artifact) (*os.File, error) {
+// openArtifact opens the file to upload, standard input and what was redacted
+// as a copy without a name, and fills digest, size and defaults.
+func (s *session) openArtifact(path string, d *events.Artifact, redacted *int) (*os.File, error) {
 	var file *os.File
 	var err error
 	if path == "-" {
@@ -196,23 +202,9 @@ func (s *session) openArtifact(path string, d *events.Artifact) (*os.File, error
 	if err != nil {
 		return nil, fmt.Errorf("read artifact: %w", err)
 	}
-	if err := measure(file, path, d); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
-
-// copied returns a copy of what a reader has, in a file without a name.
-func copied(r io.Reader) (*os.File, error) {
-	file, err := os.CreateTemp("", "deed-artifact-*")
-	if err != nil {
-		return nil, err
-	}
-	if err = os.Remove(file.Name()); err == nil {
-		_, err = io.Copy(file, r)
-	}
+	file, *redacted, err = s.redacted(file, path)
 	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+		err = measure(file, path, d)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -164,13 +164,14 @@ func TestPrintable(t *testing.T) {
 // TestFillOutcome keeps output only where something did not pass.
 func TestFillOutcome(t *testing.T) {
 	output := runner.Output{Head: []byte("secret"), Bytes: 6, Digest: events.Sum([]byte("secret")).String()}
+	clean := func(text string) string { return text }
 	var o events.CheckOutcome
-	room := window{100, 100}
+	room := window{100, 100, clean}
 	room.fill(&o, runner.Outcome{Result: runner.ResultPass, Class: runner.ClassPass, Rule: "exit-zero", Output: output})
 	if o.Output != "" || o.Artifact != output.Digest || o.Outcome != events.OutcomePass {
 		t.Errorf("%+v", o)
 	}
-	room = window{6, 5}
+	room = window{6, 5, clean}
 	room.fill(&o, runner.Outcome{Result: runner.ResultInconclusive, Class: runner.ClassInconclusive, Rule: "r", Detail: "why", Reason: "a\n\x1b[31mb", ExitCode: -1, Output: output})
 	if o.Output != "why\nse" || o.Exit != -1 || room.output != 0 || len(o.Notes) != 1 || len(o.Notes[0]) > 5 || strings.ContainsAny(o.Notes[0], "\n\x1b") {
 		t.Errorf("%+v", o)

@@ -169,6 +169,8 @@ func (s *session) recordOutcome(ctx context.Context, task, key string, f finding
 // confirmation by an id that belongs to another effect is a conflict. Somebody
 // gave us that id, so that nobody knows what became of ours.
 func (s *session) recordFact(ctx context.Context, task, key string, f finding, fence uint64) (finding, error) {
+	// What a provider says can hold a token. Without it the id is the same in each answer, and the outcome is not lost.
+	f.externalID, f.evidence = s.clean(f.externalID), s.clean(f.evidence)
 	_, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 		e := state.Task.Effect(key)
 		if e == nil || e.Part(f.part) == nil {

@@ -59,6 +59,7 @@ var refusals = map[ledger.Code]outcome{
 	ledger.CodeFence:     {ExitRefused, "your lease is gone: stop, and look at deed task show TASK"},
 	ledger.CodeLimit:     {ExitRefused, "make it smaller: large things are kept outside and named by digest"},
 	ledger.CodeDamage:    {ExitIntegrity, "history is damaged: deed audit verify; append nothing"},
+	ledger.CodeSecret:    {ExitSecret, "take it out and rotate it, as it was on the way here; deed secret find FILE names the lines"},
 	ledger.CodeBusy:      {ExitUnavailable, "try again; the same event is never written twice"},
 }
 

@@ -84,7 +84,7 @@ func (s *session) importReceipt(ctx context.Context, task string, o importOption
 	if err := o.validate(); err != nil {
 		return err
 	}
-	i := &receiptImport{check: o.check, status: o.status, source: o.source}
+	i := &receiptImport{check: o.check, status: o.status, source: o.source, clean: s.clean}
 	var err error
 	if i.source.Workflow, err = encodedPath(o.source.Workflow); err != nil {
 		return err

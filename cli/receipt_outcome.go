@@ -17,13 +17,17 @@ const (
 )
 
 // window is the room that is left in a receipt.
-type window struct{ output, notes int }
+type window struct {
+	output, notes int
+	// clean redacts what programs printed, before it is cut.
+	clean func(string) string
+}
 
 // outcomes returns the outcome of every check; before the checks ran, that
 // none did.
 func (b *receiptBuilder) outcomes() []events.CheckOutcome {
 	var list []events.CheckOutcome
-	room := window{receiptWindow, notesWindow}
+	room := window{receiptWindow, notesWindow, b.session.clean}
 	for _, item := range b.task.Contract().Contract.Acceptance {
 		for _, c := range item.Checks {
 			o := unproven(item, c)
@@ -67,7 +71,7 @@ func (w *window) fill(o *events.CheckOutcome, got runner.Outcome) {
 		if got.Detail != "" {
 			text = got.Detail + "\n" + text
 		}
-		o.Output = printable(text, min(checkWindow, w.output))
+		o.Output = printable(w.clean(text), min(checkWindow, w.output))
 		w.output -= len(o.Output)
 	}
 	for _, n := range got.Notes {
@@ -77,7 +81,7 @@ func (w *window) fill(o *events.CheckOutcome, got runner.Outcome) {
 
 // note adds a finding to an outcome, as one line of what is left of the room.
 func (w *window) note(o *events.CheckOutcome, text string) {
-	text = printable(plain(text), min(noteWindow, w.notes))
+	text = printable(plain(w.clean(text)), min(noteWindow, w.notes))
 	if text == "" || len(o.Notes) == 16 {
 		return
 	}

@@ -28,6 +28,7 @@ type receiptImport struct {
 	source        events.ReceiptSource
 	report        *testreport.Report // nil without one
 	shown         bool               // evidence was given
+	clean         func(string) string
 }
 
 // fit gives a receipt the import's source and outcomes. It looks at the task as
@@ -48,7 +49,7 @@ func (i *receiptImport) fit(r *events.Receipt, t *projections.Task, a author) er
 	}
 	source := i.source
 	r.Source, r.Checks = &source, nil
-	room := window{receiptWindow, notesWindow}
+	room := window{receiptWindow, notesWindow, i.clean}
 	for _, c := range item.Checks {
 		o := unproven(item, c)
 		if c.ID == i.check {

@@ -35,6 +35,8 @@ type session struct {
 	topic  topic
 	key    *signer.Key
 	held   *client.Keeper // of the lease that hold renews
+	// known are secret values that were passed on to child processes.
+	known []string
 	// stopped says that the process was stopped for the demo once.
 	stopped bool
 }
@@ -425,6 +427,9 @@ func (s *session) event(a author, source events.Source, d draft) (events.Event, 
 	data, err := events.EncodeData(d.payload)
 	if err != nil {
 		return events.Event{}, err
+	}
+	if r := ledger.RefuseSecrets(d.payload.Type(), data, s.known...); r != nil {
+		return events.Event{}, r
 	}
 	return events.Event{
 		ID: s.env.NewID(), Source: source, Type: d.payload.Type(), Subject: d.subject, Time: events.FormatTime(s.env.Now()),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/runner"
+	"github.com/deedledger/deed/secrets"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -114,13 +115,17 @@ func (s *session) childEnv() []string {
 }
 
 // passed returns the environment variables with the given names as entries for
-// a child process. A name that is not set is an error.
+// a child process. A name that is not set is an error. Values whose names say
+// that they are secret leave for no ledger from then on.
 func (s *session) passed(names []string) ([]string, error) {
 	var entries []string
 	for _, name := range names {
 		value := s.env.Getenv(name)
 		if name == "" || strings.Contains(name, "=") || value == "" {
 			return nil, fmt.Errorf("%w: --env %q names no variable that is set", errUsage, name)
+		}
+		if secrets.SecretName(name) {
+			s.known = append(s.known, value)
 		}
 		entries = append(entries, name+"="+value)
 	}

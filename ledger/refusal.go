@@ -37,6 +37,7 @@ const (
 	CodeFence     Code = "fence"  // no or an old lease
 	CodeLimit     Code = "limit"  // too large
 	CodeDamage    Code = "damage" // history is not what it was
+	CodeSecret    Code = "secret" // it holds what looks like a secret
 	CodeBusy      Code = "busy"
 )
 

@@ -217,6 +217,9 @@ func (w *Writer) Submit(ctx context.Context, req Request) (Ack, error) {
 	if err != nil {
 		return w.resubmitted(req, err)
 	}
+	if r := RefuseSecrets(admit.Event.Type, admit.Event.Data); r != nil {
+		return w.resubmitted(req, r)
+	}
 	if req.DryRun {
 		return w.dryRun(admit)
 	}

@@ -108,6 +108,9 @@ func parameter(text string) bool {
 	return n > 0 && n < len(text) && text[n] == '='
 }
 
+// SecretName reports whether a name promises that its value is secret: DB_PASSWORD, apiKey, x-auth-token.
+func SecretName(name string) bool { return secretName(name) != notSecret }
+
 // secretName says what the value beside a name is. What identifies or describes a secret is none: tokenHash, password_length.
 func secretName(name string) nameKind {
 	words := wordsOf(name)

@@ -41,6 +41,9 @@ func Find(text string, known ...string) []Finding {
 }
 
 func find(text string, known []string, depth int) []Finding {
+	if len(text) < MinKnown { // no kind of secret is shorter
+		return nil
+	}
 	var list []Finding
 	list = append(list, knownIn(text, known)...)
 	list = append(list, keysIn(text)...)

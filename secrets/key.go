@@ -37,6 +37,7 @@ func keysIn(text string) []Finding {
 		list = append(list, Finding{KindPrivateKey, start, end})
 		at = end
 	}
+	list = append(list, endsIn(text)...)
 	for _, begin := range bareKeys {
 		for at := 0; ; {
 			i := strings.Index(text[at:], begin)
@@ -56,6 +57,35 @@ func keysIn(text string) []Finding {
 	return list
 }
 
+// endsIn finds private keys whose first line is lost: the base64 before their last one.
+func endsIn(text string) []Finding {
+	var list []Finding
+	for at := 0; ; {
+		i := strings.Index(text[at:], "-----END ")
+		if i < 0 {
+			return list
+		}
+		end := at + i + len("-----END ")
+		label, _, ok := strings.Cut(text[end:min(len(text), end+80)], "-----")
+		start := at + i
+		for start > at && at+i-start < maxKey && keyByte(text[start-1]) {
+			start--
+		}
+		for start < at+i && (text[start] == '\n' || text[start] == '\r') {
+			start++
+		}
+		// The word before the key is no line of it.
+		if line := strings.IndexByte(text[start:at+i], '\n'); line >= 0 && line < 16 {
+			start += line + 1
+		}
+		at = end
+		if ok && privateLabel(label) && start < at-len("-----END ") {
+			at += len(label) + len("-----")
+			list = append(list, Finding{KindPrivateKey, start, at})
+		}
+	}
+}
+
 // privateLabel reports whether armour with this label holds a private key.
 func privateLabel(label string) bool {
 	return strings.HasSuffix(label, "PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK" || label == "SSH2 ENCRYPTED PRIVATE KEY" ||
@@ -66,12 +96,13 @@ func privateLabel(label string) bool {
 func keyBody(text string) int {
 	n := 0
 	for n < len(text) && n < maxKey {
-		switch c := text[n]; {
-		case base64s.has(c), c == '=', c == '\n', c == '\r', c == '\\':
-			n++
-		default:
+		if !keyByte(text[n]) {
 			return n
 		}
+		n++
 	}
 	return n
 }
+
+// keyByte reports whether a byte is of base64 in lines, which may be escaped.
+func keyByte(c byte) bool { return base64s.has(c) || strings.IndexByte("=\n\r\\", c) >= 0 }

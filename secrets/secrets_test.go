@@ -3,12 +3,15 @@ package secrets_test
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/deedledger/deed/secrets"
 )
@@ -66,6 +69,7 @@ func secretTexts() map[string]struct{ text, secret, kind string } {
 		"pgp":            {armour("PGP PRIVATE KEY BLOCK"), strings.TrimSpace(armour("PGP PRIVATE KEY BLOCK")), secrets.KindPrivateKey},
 		"escaped pem":    {`{"k":"` + strings.ReplaceAll(armour("RSA PRIVATE KEY"), "\n", `\n`) + `"}`, strings.TrimSuffix(strings.ReplaceAll(armour("RSA PRIVATE KEY"), "\n", `\n`), `\n`), secrets.KindPrivateKey},
 		"pem cut off":    {"-----BEGIN EC PRIVATE KEY-----\n" + draw(letters, 64), "-----BEGIN EC PRIVATE KEY-----\n" + draw(letters, 64), secrets.KindPrivateKey},
+		"key cut off":    {"x\n" + draw(letters, 64) + "\n" + draw(letters, 20) + "==\n-----END PRIVATE KEY-----\ny", draw(letters, 64) + "\n" + draw(letters, 20) + "==\n-----END PRIVATE KEY-----", secrets.KindPrivateKey},
 		"openssh body":   {"b3BlbnNzaC1rZXktdjEAAAAA" + draw(letters, 70) + " end", "b3BlbnNzaC1rZXktdjEAAAAA" + draw(letters, 70), secrets.KindPrivateKey},
 		"url password":   {"postgres://app:" + password + "@db.example:5432/x", password, secrets.KindURL},
 		"url token":      {"https://" + draw(letters, 30) + "@git.example/x.git", draw(letters, 30), secrets.KindURL},
@@ -281,5 +285,28 @@ func BenchmarkFind(b *testing.B) {
 				secrets.Find(text)
 			}
 		})
+	}
+}
+
+// TestRedactStream cuts a long stream into parts: what lies across two of them is found, and the rest is copied as it is.
+func TestRedactStream(t *testing.T) {
+	key := armour("OPENSSH PRIVATE KEY")
+	line := strings.Repeat("nothing is here, ", 60) + "\n"
+	for _, before := range []int{0, 1<<20 - 120, 1<<20 - 40, 1 << 20, 2<<20 - 90} {
+		text := strings.Repeat(line, before/len(line)+1)[:before] + "\n" + key + strings.Repeat(line, 1500) + "token: " + draw(letters, 30) + "\nend"
+		want := strings.Replace(strings.Replace(text, strings.TrimSpace(key), secrets.Marker, 1), draw(letters, 30)+"\nend", secrets.Marker+"\nend", 1)
+		var out strings.Builder
+		n, err := secrets.RedactStream(&out, iotest.HalfReader(strings.NewReader(text)))
+		if err != nil || n != 2 || out.String() != want {
+			t.Errorf("%d bytes before it: %d places, error %v, %d bytes, want %d", before, n, err, out.Len(), len(want))
+		}
+	}
+	if _, err := secrets.RedactStream(io.Discard, iotest.ErrReader(io.ErrUnexpectedEOF)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
+	}
+	var out strings.Builder
+	long := strings.Repeat("ab ", 7<<20)
+	if n, err := secrets.RedactStream(&out, strings.NewReader(long)); n != 0 || err != nil || out.String() != long {
+		t.Errorf("a line without an end: %d places, error %v, %d bytes", n, err, out.Len())
 	}
 }

@@ -106,11 +106,22 @@ func more(text string) bool {
 
 // fromBase64 decodes base64 of either alphabet, with or without padding, cut off or not.
 func fromBase64(text string) (string, bool) {
-	text = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", "=", "").Replace(text)
-	if len(text)%4 == 1 {
-		text = text[:len(text)-1]
+	plain := make([]byte, 0, len(text))
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case '-':
+			plain = append(plain, '+')
+		case '_':
+			plain = append(plain, '/')
+		case '\n', '\r', '=':
+		default:
+			plain = append(plain, c)
+		}
 	}
-	b, err := base64.RawStdEncoding.DecodeString(text)
+	if len(plain)%4 == 1 { // it is cut off
+		plain = plain[:len(plain)-1]
+	}
+	b, err := base64.RawStdEncoding.AppendDecode(nil, plain)
 	if err != nil {
 		return "", false
 	}

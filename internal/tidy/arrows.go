@@ -32,7 +32,7 @@ func arrows() []arrow {
 		{"evidence", []string{"events", "signer", "journal"}, "that it is unchanged is proven without asking what it means"},
 		{"projections", []string{"events"}, "what it means is a pure fold over events: no key, no storage"},
 		{"projections/projectionstest", []string{"projections", "events"}, "stories for tests of folds and rules: records without keys"},
-		{"ledger", []string{"events", "schemas", "signer", "boundary", "journal", "evidence", "projections"},
+		{"ledger", []string{"events", "schemas", "signer", "boundary", "secrets", "journal", "evidence", "projections"},
 			"what may happen next is decided on folds and verified events; it knows no adapter, disk or wire"},
 		{"ledger/ledgertest", []string{"ledger", "events", "signer", "journal", "evidence", "projections", "projections/projectionstest"},
 			"ledgers with real keys for tests of rules and writers: no adapter, disk or wire"},
