@@ -59,8 +59,10 @@ type outside struct {
 	Tree  string            `json:"tree"`
 	Paths []events.Trespass `json:"paths"` // not allowed
 	// More is how many paths are left off.
-	More int         `json:"more,omitzero"`
-	Ack  *ledger.Ack `json:"recorded,omitempty"`
+	More int `json:"more,omitzero"`
+	// Event is what says so in the ledger already.
+	Event string      `json:"event,omitzero"`
+	Ack   *ledger.Ack `json:"recorded,omitempty"`
 }
 
 func (s *session) checkedBoundary(ctx context.Context, task, revision string, record bool) error {
@@ -80,7 +82,10 @@ func (s *session) checkedBoundary(ctx context.Context, task, revision string, re
 	if err != nil {
 		return err
 	}
-	if record && len(found.Paths) > 0 {
+	if v := state.Task.Violation(found.Tree); v != nil {
+		found.Event = v.EventID
+	}
+	if record && found.Event == "" && len(found.Paths) > 0 {
 		ack, err := s.append(ctx, task, func(state protocol.TaskState, _ author) (draft, error) {
 			found, lines, err = s.outside(ctx, repo, state, head)
 			return draft{payload: violationOf(found)}, err
@@ -93,6 +98,9 @@ func (s *session) checkedBoundary(ctx context.Context, task, revision string, re
 	return s.showOutside(found, lines)
 }
 
+// escaped is text that boundary.DisplayPath has made plain already.
+type escaped string
+
 // showOutside prints what is outside, and fails when something is.
 func (s *session) showOutside(found outside, lines []string) error {
 	err := s.result("boundary", found, func(w *textWriter) {
@@ -100,8 +108,11 @@ func (s *session) showOutside(found outside, lines []string) error {
 		if found.Ack != nil {
 			w.acked(*found.Ack, "recorded: tree %s is outside the boundary", found.Tree)
 		}
+		if found.Event != "" {
+			w.line("  event %s says already that this tree is outside the boundary", found.Event)
+		}
 		for _, line := range lines {
-			w.line("  %s", line)
+			w.line("  %s", escaped(line))
 		}
 		if len(lines) == 0 {
 			w.line("  everything is inside the boundary")

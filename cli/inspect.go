@@ -66,7 +66,7 @@ func (s *session) examine(ctx context.Context, repo *workspace.Repo, t *projecti
 	}
 	l, err := s.limitsOf(ctx, repo, contract, said.Base)
 	if err == nil {
-		err = l.fault
+		err = l.pinned(t)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // tree of which that is recorded already is refused here.
 func trespassing(t *projections.Task, c content) (draft, error) {
 	if v := t.Violation(c.result.Tree); v != nil {
-		return draft{}, refuse(ledger.CodeBoundary, "boundary-violated", "tree %s is outside the boundary (%s): %s", c.result.Tree, v.EventID, enumerate(violationLines(c.outside)))
+		return draft{}, refuse(ledger.CodeBoundary, "boundary-violated", "tree %s is outside the boundary, says event %s", c.result.Tree, v.EventID)
 	}
 	r := c.result
 	for _, change := range c.changes[:min(len(c.changes), events.MaxChanges)] {
@@ -36,7 +36,7 @@ func outsideError(err error, lines []string) error {
 	}
 	if len(lines) > 0 {
 		told := *r
-		told.Text = enumerate(lines) + "\n" + r.Text
+		told.Text = enumerate(lines) + "; " + r.Text
 		err = &told
 	}
 	return withHint(err, "keep the change inside the boundary: hand over a commit without it, or ask for a wider contract; deed boundary explain PATH names the rule")
