@@ -125,8 +125,11 @@ func (g *graph) runMoves(l *projections.Ledger, t *projections.Task) []move {
 		list = list[:1]
 	}
 	for _, w := range list {
-		for actor, purpose := range map[string]events.Purpose{"impl-a": events.PurposeWork, "carl": events.PurposeRecover, "olga": events.PurposeRelease} {
-			all = append(all, move{actor, &events.Claim{Purpose: purpose, TermSeconds: 60, World: w}})
+		for _, c := range []struct {
+			actor   string
+			purpose events.Purpose
+		}{{"impl-a", events.PurposeWork}, {"carl", events.PurposeRecover}, {"olga", events.PurposeRelease}} {
+			all = append(all, move{c.actor, &events.Claim{Purpose: c.purpose, TermSeconds: 60, World: w}})
 		}
 		if t.Attempt() != nil {
 			matches := Matches(l, t, w, projectionstest.Start)
