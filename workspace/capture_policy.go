@@ -28,10 +28,10 @@ const (
 	maxCapturePolicy = 64 << 10
 	maxPolicyList    = 64
 	maxPolicyText    = 1000
-	// DefaultProbeSeconds is how long a probe may take where the policy says nothing,
-	// MaxProbeSeconds what it may say.
+	// DefaultProbeSeconds is how long a probe may take where the policy says nothing.
 	DefaultProbeSeconds = 10
-	MaxProbeSeconds     = 120
+	// MaxProbeSeconds is the longest that the policy may say.
+	MaxProbeSeconds = 120
 )
 
 // ErrCapturePolicy reports a text that is no capture policy.

@@ -124,6 +124,7 @@ func TestCaptureReadsContent(t *testing.T) {
 	// The index gets the times and the size of the new bytes, and keeps the old id.
 	old := f.git("rev-parse", ":forged")
 	f.write("forged", "4321\n")
+	f.age("forged")
 	f.git("update-index", "forged")
 	forge(t, filepath.Join(f.dir, ".git/index"), f.git("rev-parse", ":forged"), old)
 	f.git("update-index", "--skip-worktree", "sparse", "absent")
@@ -138,6 +139,15 @@ func TestCaptureReadsContent(t *testing.T) {
 	})
 	same(t, "assumed", notePaths(facts, "assume-unchanged"), []string{"assumed", "assumed-same"})
 	same(t, "skipped", notePaths(facts, "skip-worktree"), []string{"absent", "sparse"})
+}
+
+// age lets files be from before the index: git reads younger ones again.
+func (f *fixture) age(paths ...string) {
+	f.t.Helper()
+	for _, path := range paths {
+		old := time.Unix(1e9, 0)
+		must(f.t, os.Chtimes(filepath.Join(f.dir, path), old, old))
+	}
 }
 
 // forge replaces an object id in an index and mends the index's checksum.
@@ -171,6 +181,7 @@ func TestCaptureConverted(t *testing.T) {
 	f.git("config", "filter.big.clean", "printf pointer")
 	f.write("e.big", "huge")
 	f.write("f.big", "huge")
+	f.age("e.big", "f.big")
 	f.commit("base")
 	if got := f.git("cat-file", "-p", ":a.txt"); got != "1\n2" {
 		t.Fatalf("stored %q: the case needs a conversion", got)
@@ -244,11 +255,11 @@ func TestCaptureOddNames(t *testing.T) {
 // TestCaptureCaseOnly: a rename in case only, and two names that differ in case only.
 func TestCaptureCaseOnly(t *testing.T) {
 	f := newFixture(t)
-	f.git("config", "core.ignoreCase", "true")
 	f.write("Readme", lines(30))
 	f.write("src/a", "1")
 	f.write("src/A", "2")
 	f.commit("base")
+	f.git("config", "core.ignoreCase", "true")
 	f.git("rm", "--quiet", "--cached", "Readme")
 	must(t, os.Rename(filepath.Join(f.dir, "Readme"), filepath.Join(f.dir, "README")))
 	f.git("-c", "core.ignoreCase=false", "add", "README")

@@ -30,15 +30,22 @@ func LessonLine(text string) Lesson { return Lesson(projections.Plain(strings.Tr
 // marker divides the entries of the journal; it says which task one is about.
 func marker(task string) string { return "<!-- deed:workflow " + task + " -->" }
 
+// Ending is how the work on a task ended.
+type Ending struct {
+	Day     string // YYYY-MM-DD
+	Forced  string // why it was archived though not all items passed, else ""
+	Lessons []Lesson
+}
+
 // Entry is a task's entry in the journal.
-func Entry(s State, spec Spec, day, forced string, lessons []Lesson) string {
+func Entry(s State, spec Spec, end Ending) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n## %s: %s\n\n", marker(s.TaskID), s.TaskID, first(projections.Plain(spec.Title, 200), "no title"))
-	fmt.Fprintf(&b, "- archived %s at %s after %d rounds\n", day, first(s.Archive, "no commit"), s.Iteration)
-	if forced != "" {
-		fmt.Fprintf(&b, "- not all items passed; archived because: %s\n", LessonLine(forced))
+	fmt.Fprintf(&b, "- archived %s at %s after %d rounds\n", end.Day, first(s.Archive, "no commit"), s.Iteration)
+	if end.Forced != "" {
+		fmt.Fprintf(&b, "- not all items passed; archived because: %s\n", LessonLine(end.Forced))
 	}
-	for _, l := range lessons {
+	for _, l := range end.Lessons {
 		fmt.Fprintf(&b, "- lesson: %s\n", l)
 	}
 	return b.String()

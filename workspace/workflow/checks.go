@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -38,7 +39,8 @@ type Command struct {
 	Script string `json:"script,omitzero"`
 }
 
-var scriptName = regexp.MustCompile(`^(A[1-9][0-9]{0,2})(-[A-Za-z0-9_]{1,32})?\.sh$`)
+// scriptName is how a script of an item is named.
+var scriptName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(A[1-9][0-9]{0,2})(-[A-Za-z0-9_]{1,32})?\.sh$`) })
 
 // Commands returns what proves the items of a spec, in the spec's order, for each
 // the scripts by name and then those of the list, and the items that nothing
@@ -49,7 +51,7 @@ func Commands(spec Spec, files []File, list []byte) (commands []Command, bare []
 	byItem := map[string][]Command{}
 	for _, f := range files {
 		name := strings.TrimPrefix(f.Name, "checks/")
-		m := scriptName.FindStringSubmatch(name)
+		m := scriptName().FindStringSubmatch(name)
 		switch {
 		case m == nil: // what a script needs
 			if strings.HasSuffix(name, ".sh") && !strings.Contains(name, "/") && len(name) > 1 && (name[0] == 'a' || name[0] == 'A') && name[1] >= '0' && name[1] <= '9' {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -31,15 +32,17 @@ type Spec struct {
 	Items []Item // in the order of the file; at least one
 }
 
-var (
-	itemLine = regexp.MustCompile(`^- (A[1-9][0-9]{0,2}):(?: |$)`)
-	// nearItem matches what somebody meant as an item: another bullet, no
-	// bullet, a check box, a small letter, no colon, a wide colon, indentation.
-	nearItem = regexp.MustCompile(`^\s*(?:[-*+]\s*)?(?:\[.?\]\s*)?(?:\*\*)?[Aa][0-9]+(?:\*\*)?\s*(?:[:：.)]|$)|^\s*[-*+]\s+(?:\[.?\]\s*)?(?:\*\*)?[Aa][0-9]+\b`)
-)
+// itemLine matches the first line of an item.
+var itemLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^- (A[1-9][0-9]{0,2}):(?: |$)`) })
+
+// nearItem matches what somebody meant as an item: another bullet, no bullet, a
+// check box, a small letter, no colon, a wide colon, indentation.
+var nearItem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:[-*+]\s*)?(?:\[.?\]\s*)?(?:\*\*)?[Aa][0-9]+(?:\*\*)?\s*(?:[:：.)]|$)|^\s*[-*+]\s+(?:\[.?\]\s*)?(?:\*\*)?[Aa][0-9]+\b`)
+})
 
 // ItemID reports whether s is the id of an acceptance item.
-func ItemID(s string) bool { return itemLine.MatchString("- "+s+":") && !strings.Contains(s, ":") }
+func ItemID(s string) bool { return itemLine().MatchString("- "+s+":") && !strings.Contains(s, ":") }
 
 // ParseSpec reads spec.md. Error: [ErrSpec] with every fault that was found, each
 // with its line: no item, an id twice, an item without a text, a line that looks
@@ -100,11 +103,11 @@ func (r *specReader) read(n int, line string) {
 		r.extend(trimmed)
 	case r.fence > 0:
 		r.extend(trimmed)
-	case itemLine.MatchString(line):
+	case itemLine().MatchString(line):
 		r.close()
 		id, rest, _ := strings.Cut(line[len("- "):], ":")
 		r.open = &Item{ID: id, Text: strings.TrimSpace(rest), Line: n}
-	case nearItem.MatchString(line):
+	case nearItem().MatchString(line):
 		r.close()
 		r.fail(n, `%q looks like an acceptance item: write it as "- A1: text" at the beginning of the line`, clip(trimmed))
 	case trimmed == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "- "):
