@@ -98,6 +98,8 @@ func checkEffectApproval(s *scene, d *events.EffectApproval, e *projections.Effe
 		return refuse(CodeStale, s.row.Name(), "the effect's payload is %s", e.Intent.PayloadDigest)
 	case e.Actor == s.author.Name:
 		return refuse(CodeRule, "separation", "%s intended the effect", s.author.Name)
+	case needsPerson(s, e) && s.author.Kind != events.KindHuman:
+		return refuse(CodeRule, s.row.Name()+"/human", "an effect of kind %s needs the approval of a person, %s is %s", e.Intent.Kind, s.author.Name, s.author.Kind)
 	}
 	if other := s.ledger.Registry.Actor(e.Actor); other != nil && other.Principal == s.author.Principal && s.ledger.Registry.Genesis.Profile != "solo" {
 		return refuse(CodeRule, "separation", "%s, who intended the effect, is also %s's", e.Actor, other.Principal)
@@ -119,6 +121,24 @@ func needsApproval(s *scene, e *projections.Effect) bool {
 	return false
 }
 
+// needsPerson reports whether a person alone may approve an effect: its kind is one
+// that the attempt pinned as needing an approval, by the contract or by the
+// repository's policy.
+func needsPerson(s *scene, e *projections.Effect) bool {
+	a := s.task.Attempt()
+	return a != nil && s.ledger.Registry.RulesVersion() >= rulesBoundary && slices.Contains(a.Snapshot.Rights.Approvals, e.Intent.Kind)
+}
+
+// approved reports whether somebody approved an effect who may. A pin that was
+// made later may ask for a person where an agent was enough.
+func approved(s *scene, e *projections.Effect) bool {
+	person := needsPerson(s, e)
+	return slices.ContainsFunc(e.Approvers, func(name string) bool {
+		actor := s.ledger.Registry.Actor(name)
+		return !person || actor != nil && actor.Kind == events.KindHuman
+	})
+}
+
 func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal {
 	rule := s.row.Name()
 	switch st := e.Status(); {
@@ -130,7 +150,7 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 			code = CodeEffect
 		}
 		return refuse(code, rule, "the effect is %s", st)
-	case needsApproval(s, e) && len(e.Approvers) == 0:
+	case needsApproval(s, e) && !approved(s, e):
 		return refuse(CodeRule, rule+"/approval", "an effect of kind %s needs effect.approved", e.Intent.Kind)
 	case d.Try != int64(len(e.Tries))+1:
 		return refuse(CodeStale, rule, "try %d, the next one is %d", d.Try, len(e.Tries)+1)
