@@ -41,6 +41,9 @@ func (s *session) runEffect(ctx context.Context, c *call) error {
 	if err := c.complete(ctx, state.Task); err != nil {
 		return err
 	}
+	if err := s.withinLimits(ctx, c, state.Task); err != nil {
+		return err
+	}
 	e := state.Task.Effect(c.intent.Key)
 	if e == nil {
 		if e, err = s.intend(ctx, c); err != nil || s.flags.dryRun {

@@ -8,14 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/workspace"
 )
-
-// boundaryFile is where a repository keeps its own boundary, from the root.
-const boundaryFile = ".agent-delivery/policy/write-boundary.yaml"
 
 // The rules of findings on what checks gave; a person looks at them.
 const (
@@ -46,7 +44,7 @@ func (b *receiptBuilder) inputs(ctx context.Context, repo *workspace.Repo, env e
 	if err != nil {
 		return nil, err
 	}
-	digest, err := repo.BlobDigest(ctx, tip, boundaryFile)
+	digest, err := repo.BlobDigest(ctx, tip, boundary.PolicyPath)
 	if err != nil && !errors.Is(err, workspace.ErrNoSuchFile) {
 		return nil, fmt.Errorf("read policy: %w", err)
 	}
