@@ -138,6 +138,31 @@ func (b Boundary) denied(path string) (Rule, string) {
 	return "", ""
 }
 
+// DeniedBelow gives the protected or exclude pattern that names something below a raw
+// path, "" for none. Such a path may change where it is a folder or a file; a link in its
+// place would lead what is denied elsewhere. Patterns that begin with a wildcard name no
+// place.
+func (b Boundary) DeniedBelow(path string) string {
+	names := spell(path)
+	for _, list := range append([][]denial{protected()}, b.denials()...) {
+		for _, d := range list {
+			if d.below(names) {
+				return d.pattern
+			}
+		}
+	}
+	return ""
+}
+
+// denials gives the denials of each layer.
+func (b Boundary) denials() [][]denial {
+	list := make([][]denial, len(b.layers))
+	for i, l := range b.layers {
+		list[i] = l.denials
+	}
+	return list
+}
+
 // Unmatched gives the patterns that match none of the paths, sorted: rules that guard
 // or open nothing, such as those that name a folder which was renamed. A finding for
 // people, not an error.

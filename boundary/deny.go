@@ -97,6 +97,23 @@ func (d denial) refuses(path spelled) bool {
 	return d.segments != nil && (d.matches(path.folded) || !slices.Equal(path.folded, path.trimmed) && d.matches(path.trimmed))
 }
 
+// below tells whether the denial names something below a path: the path, in some
+// spelling, is how the pattern begins before its first wildcard.
+func (d denial) below(path spelled) bool {
+	begins := func(names []string) bool {
+		if len(names) >= len(d.segments) {
+			return false
+		}
+		for i, name := range names {
+			if s := d.segments[i]; s.any || s.tokens != nil || s.text != name {
+				return false
+			}
+		}
+		return true
+	}
+	return begins(path.folded) || begins(path.trimmed)
+}
+
 // matches takes segment by segment, as matchSegments does.
 func (d denial) matches(path []string) bool {
 	if first := d.segments[0]; first.text != "" && first.text != path[0] {

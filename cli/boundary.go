@@ -139,12 +139,12 @@ func (s *session) outside(ctx context.Context, repo *workspace.Repo, state proto
 	if err != nil {
 		return outside{}, nil, err
 	}
-	return measured(ctx, repo, t.Attempt().Snapshot.BaseCommit, boundaryCheck{bounds: l.Paths, contract: contract, head: head}, t.ID)
+	return measured(ctx, repo, boundaryCheck{bounds: l.Paths, contract: contract, base: t.Attempt().Snapshot.BaseCommit, head: head}, t.ID)
 }
 
-// measured reads base..head and lists what is outside.
-func measured(ctx context.Context, repo *workspace.Repo, base string, check boundaryCheck, task string) (outside, []string, error) {
-	c, err := readRange(ctx, repo, base, check.head)
+// measured reads the range of a check and lists what is outside.
+func measured(ctx context.Context, repo *workspace.Repo, check boundaryCheck, task string) (outside, []string, error) {
+	c, err := readRange(ctx, repo, check.base, check.head)
 	if err != nil {
 		return outside{}, nil, err
 	}

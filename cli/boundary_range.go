@@ -36,7 +36,7 @@ func (s *session) checkedRange(ctx context.Context, o rangeFlags, args []string)
 	if err != nil {
 		return err
 	}
-	found, lines, err := measured(ctx, repo, from, boundaryCheck{bounds: l.Paths, contract: contract, head: head}, "")
+	found, lines, err := measured(ctx, repo, boundaryCheck{bounds: l.Paths, contract: contract, base: from, head: head}, "")
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ func (s *session) newCommit(ctx context.Context, repo *workspace.Repo, state pro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBoundary(ctx, repo, boundaryCheck{l.Paths, changes, contract.Contract, draft}); err != nil {
+	if err := checkBoundary(ctx, repo, boundaryCheck{l.Paths, changes, contract.Contract, g.Parent, draft}); err != nil {
 		return nil, err
 	}
 	return branchCall(t, d, repo)

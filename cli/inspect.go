@@ -71,7 +71,7 @@ func (s *session) examine(ctx context.Context, repo *workspace.Repo, t *projecti
 	if err != nil {
 		return nil, err
 	}
-	err = checkBoundary(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, said.Head})
+	err = checkBoundary(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, said.Base, said.Head})
 	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeBoundary {
 		return &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(r.Text, events.MaxText)}, nil
 	}

@@ -51,7 +51,7 @@ func (s *session) readContent(ctx context.Context, repo *workspace.Repo, t *proj
 	if len(c.changes) == 0 {
 		return content{}, refuse(ledger.CodeRule, "result.recorded/empty", "nothing differs between the attempt's base and %s", head)
 	}
-	c.outside, err = trespasses(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, head})
+	c.outside, err = trespasses(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, base, head})
 	return c, err
 }
 
@@ -92,6 +92,7 @@ type boundaryCheck struct {
 	bounds   boundary.Boundary
 	changes  []workspace.Change
 	contract events.Contract
+	base     string
 	head     string
 }
 
@@ -111,11 +112,19 @@ func trespasses(ctx context.Context, repo *workspace.Repo, c boundaryCheck) ([]w
 	if err != nil {
 		return nil, err
 	}
+	before, err := repo.Links(ctx, c.base)
+	if err != nil {
+		return nil, err
+	}
 	pinned, err := pinnedFiles(c.contract)
 	if err != nil {
 		return nil, err
 	}
-	return workspace.Check(c.bounds, c.changes, pinned, links), nil
+	found := workspace.Check(c.bounds, c.changes, pinned, links)
+	turned, err := workspace.CheckUnchangedLinks(c.bounds, c.changes, before, links)
+	found = append(found, turned...)
+	slices.SortFunc(found, func(a, b workspace.Violation) int { return strings.Compare(a.Path, b.Path) })
+	return found, err
 }
 
 // pinnedFiles returns the raw paths of the files of a contract's checks.

@@ -61,7 +61,7 @@ func TestChangesOddNames(t *testing.T) {
 		if !slices.Equal(got, want) || len(slices.Compact(encoded)) != len(want) {
 			t.Errorf("changes %q, want %q", got, want)
 		}
-		bad := Check(b, changes, nil, nil)
+		bad := Check(b, changes, nil, Links{})
 		if len(bad) != 1 || bad[0].Path != "infra/é.tf" || bad[0].Rule != boundary.RuleOutside {
 			t.Errorf("violations %+v", bad)
 		}
@@ -192,7 +192,7 @@ func TestCheckSubmodule(t *testing.T) {
 		changes, err := r.Changes(t.Context(), span[0], span[1])
 		must(t, err)
 		got := ""
-		for _, v := range Check(b, changes, nil, nil) {
+		for _, v := range Check(b, changes, nil, Links{}) {
 			got += v.Path + " " + string(v.Rule) + ","
 		}
 		if got != want {

@@ -1,14 +1,8 @@
 package workspace
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"path"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/deedledger/deed/boundary"
 )
@@ -20,17 +14,11 @@ type Violation struct {
 	Detail string // the pattern, or what is wrong with a link; escaped for terminals
 }
 
-// LinkReader tells whether the new tree has a link at a raw path, and its target.
-type LinkReader func(path string) (target string, isLink bool, err error)
-
-// maxLinkHops bounds the links followed for one target, as the kernel does.
-const maxLinkHops = 40
-
 // Check holds every change against the boundary and gives the violations, one for each
 // path, sorted as the changes are. pinned are the raw paths of checks' own files, which no
-// spelling of their names may change. links reads the tree that the changes lead to
-// ([Repo.Links]); nil refuses every link.
-func Check(b boundary.Boundary, changes []Change, pinned []string, links LinkReader) []Violation {
+// spelling of their names may change. links are those of the tree that the changes lead to;
+// the zero Links refuse every link.
+func Check(b boundary.Boundary, changes []Change, pinned []string, links Links) []Violation {
 	var found []Violation
 	folded := make([]string, len(pinned))
 	for i, path := range pinned {
@@ -44,7 +32,7 @@ func Check(b boundary.Boundary, changes []Change, pinned []string, links LinkRea
 	return found
 }
 
-func refuseChange(b boundary.Boundary, change Change, pinned []string, links LinkReader) (boundary.Rule, string) {
+func refuseChange(b boundary.Boundary, change Change, pinned []string, links Links) (boundary.Rule, string) {
 	if rule, detail := b.Refusal(change.Path); rule != "" {
 		return rule, detail
 	}
@@ -57,100 +45,65 @@ func refuseChange(b boundary.Boundary, change Change, pinned []string, links Lin
 	if change.NewMode != ModeLink {
 		return "", ""
 	}
-	if links == nil {
-		return boundary.RuleLink, "links are not readable"
+	if pattern := b.DeniedBelow(change.Path); pattern != "" {
+		return boundary.RuleLink, "stands in the place of " + pattern
 	}
-	target, err := followLink(change.Path, links)
-	if err != nil {
-		return boundary.RuleLink, err.Error()
-	}
-	if rule, _ := b.Refusal(target); rule != "" {
-		return boundary.RuleLink, fmt.Sprintf("leads to %s (%s)", target, rule)
+	return refuseTarget(b, change.Path, links)
+}
+
+// refuseTarget holds where a link leads against the boundary: on a file system that
+// tells names apart by their bytes, and on one that does not.
+func refuseTarget(b boundary.Boundary, link string, links Links) (boundary.Rule, string) {
+	for _, reader := range []linkReader{links.exact, links.folded} {
+		target, err := followLink(link, reader)
+		if err != nil {
+			return boundary.RuleLink, err.Error()
+		}
+		if rule, _ := b.Refusal(target); rule != "" {
+			return boundary.RuleLink, fmt.Sprintf("leads to %s (%s)", target, rule)
+		}
+		if pattern := b.DeniedBelow(target); pattern != "" {
+			return boundary.RuleLink, fmt.Sprintf("leads to %s, which holds %s", target, pattern)
+		}
 	}
 	return "", ""
 }
 
-var (
-	errLinkAbsolute = errors.New("target is absolute")
-	errLinkEscapes  = errors.New("target leaves the repository")
-	errLinkLoop     = errors.New("too many links")
-)
-
-// followLink resolves a link as the kernel would in a checkout of the tree: segment by
-// segment, through further links, so that "y/../.." after a link y goes where it really
-// goes. A target that does not exist resolves to its name.
-func followLink(link string, links LinkReader) (string, error) {
-	at := []string{}
-	rest := strings.Split(link, "/")
-	for hops := 0; len(rest) > 0; {
-		segment := rest[0]
-		rest = rest[1:]
-		switch segment {
-		case "", ".":
-			continue
-		case "..":
-			if len(at) == 0 {
-				return "", errLinkEscapes
-			}
-			at = at[:len(at)-1]
-			continue
-		}
-		name := path.Join(append(slices.Clone(at), segment)...)
-		target, isLink, err := links(name)
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("read link: %w", err)
-		case !isLink:
-			at = append(at, segment)
-			continue
-		case target == "" || strings.HasPrefix(target, "/"):
-			return "", errLinkAbsolute
-		case hops >= maxLinkHops:
-			return "", errLinkLoop
-		}
-		hops++
-		rest = append(strings.Split(target, "/"), rest...)
+// CheckUnchangedLinks gives, sorted, the links that are not among the changes and
+// lead outside the boundary because of them: a link on their way was put in, taken out or
+// turned. before and after are the links of both trees. Error: that of reading them.
+func CheckUnchangedLinks(b boundary.Boundary, changes []Change, before, after Links) ([]Violation, error) {
+	changed := map[string]bool{}
+	turned := false
+	for _, change := range changes {
+		changed[change.Path] = true
+		turned = turned || change.OldMode == ModeLink || change.NewMode == ModeLink
 	}
-	return strings.Join(at, "/"), nil
-}
-
-// maxLinkBytes bounds a link's target, as file systems do.
-const maxLinkBytes = 4096
-
-// Links gives what reads the links of a commit's tree. They are read when the first one is
-// asked for: most changes touch none, and a tree may be large. Errors as for
-// ResolveCommit, where commit is an object id from the reader; and from it [ErrGitOutput]
-// for a target longer than a file system takes.
-func (r *Repo) Links(ctx context.Context, commit string) (LinkReader, error) {
-	id := commit
-	if !r.isObjectID(commit) {
-		var err error
-		if id, err = r.ResolveCommit(ctx, commit); err != nil {
-			return nil, err
-		}
+	if !turned {
+		return nil, nil // only a link makes a path lead elsewhere
 	}
-	targets := sync.OnceValues(func() (map[string]string, error) { return r.linkTargets(ctx, id) })
-	return func(path string) (string, bool, error) {
-		known, err := targets()
-		target, ok := known[path]
-		return target, ok, err
-	}, nil
-}
-
-func (r *Repo) linkTargets(ctx context.Context, id string) (map[string]string, error) {
-	list, err := r.treeOf(ctx, id)
+	paths, err := after.Paths()
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(e treeEntry) bool { return e.mode != ModeLink })
-	targets := map[string]string{}
-	err = r.eachObject(ctx, list, func(entry treeEntry, content io.Reader) error {
-		target, err := io.ReadAll(io.LimitReader(content, maxLinkBytes+1))
-		if err == nil && len(target) > maxLinkBytes {
-			err = ErrGitOutput
+	var found []Violation
+	for _, path := range paths {
+		if changed[path] {
+			continue
 		}
-		targets[entry.path] = string(target)
-		return err
-	})
-	return targets, err
+		if leadsAlike(path, before.exact, after.exact) && leadsAlike(path, before.folded, after.folded) {
+			continue
+		}
+		if rule, detail := refuseTarget(b, path, after); rule != "" {
+			found = append(found, Violation{Path: path, Rule: rule, Detail: boundary.DisplayPath(detail)})
+		}
+	}
+	return found, nil
+}
+
+// leadsAlike tells whether a link leads to the same place in two trees.
+func leadsAlike(path string, before, after linkReader) bool {
+	was, errWas := followLink(path, before)
+	is, errIs := followLink(path, after)
+	return was == is && (errWas == nil) == (errIs == nil)
 }

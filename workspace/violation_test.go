@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -27,10 +28,7 @@ func TestFollowLink(t *testing.T) {
 		"src/export/pre":      "../exporter/x",
 		"src/export/nul":      "a\x00b",
 	}
-	read := func(path string) (string, bool, error) {
-		target, ok := tree[path]
-		return target, ok, nil
-	}
+	read := linksOf(tree)
 	b := bounds(t, []string{"src/export/**"}, nil)
 	allowed := []string{"src/export/in", "src/export/chain", "src/export/dot", "src/export/trick", "src/export/deep"}
 	for path := range tree {
@@ -41,7 +39,98 @@ func TestFollowLink(t *testing.T) {
 			t.Errorf("%s: rule %s", path, got[0].Rule)
 		}
 	}
-	if got := Check(b, []Change{{Path: "src/export/in", NewMode: ModeLink}}, nil, nil); len(got) != 1 {
+	if got := Check(b, []Change{{Path: "src/export/in", NewMode: ModeLink}}, nil, Links{}); len(got) != 1 {
 		t.Error("a link passed although nobody could read it")
 	}
+}
+
+// linksOf gives the links of a tree that has these.
+func linksOf(tree map[string]string) Links {
+	return newLinks(func() (map[string]string, error) { return tree, nil })
+}
+
+// TestCheckLinksOverFolders: a link is no way around a folder that has something denied
+// in it, nor a place of its own where such a folder would be.
+func TestCheckLinksOverFolders(t *testing.T) {
+	b := bounds(t, []string{"**"}, []string{"infra/prod/**", "**/*.tf"})
+	for path, c := range map[string]struct {
+		target string
+		want   bool
+	}{
+		"src/a":           {"../docs", true},
+		"src/b":           {"../infra", false},      // holds infra/prod
+		"src/c":           {"../infra/prod", false}, // is excluded
+		"src/d":           {"../Infra/Prod/x", false},
+		"src/e":           {"../infra/production", true},
+		"src/f":           {"../.agent-delivery", false}, // holds the policy
+		"infra":           {"src/infra", false},          // infra/prod/x would be src/infra/prod/x
+		"INFRA":           {"src/infra", false},
+		".agent-delivery": {"src", false},
+		".changeset":      {"src", false},
+		"docs":            {"src", true},
+	} {
+		got := Check(b, []Change{{Path: path, Status: 'A', NewMode: ModeLink}}, nil, linksOf(map[string]string{path: c.target}))
+		if (len(got) == 0) != c.want || len(got) > 0 && got[0].Rule != boundary.RuleLink {
+			t.Errorf("%s -> %s: %v", path, c.target, got)
+		}
+	}
+	if got := Check(b, []Change{{Path: "infra", Status: 'A', NewMode: ModeFile}}, nil, Links{}); len(got) != 0 {
+		t.Errorf("a file in the place of a folder: %v", got)
+	}
+}
+
+// TestCheckLinksByAnySpelling: the names on a link's way are looked up as a file system
+// that ignores case does, too.
+func TestCheckLinksByAnySpelling(t *testing.T) {
+	b := bounds(t, []string{"src/**"}, nil)
+	tree := map[string]string{"src/x/y/up": "../..", "src/x/y/a": "UP/../infra", "src/x/y/b": "down/../infra"}
+	for path, want := range map[string]bool{"src/x/y/up": true, "src/x/y/a": false, "src/x/y/b": true} {
+		if got := Check(b, []Change{{Path: path, Status: 'A', NewMode: ModeLink}}, nil, linksOf(tree)); (len(got) == 0) != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// TestCheckUnchangedLinks: what a link leads to may change without the link.
+func TestCheckUnchangedLinks(t *testing.T) {
+	b := bounds(t, []string{"src/**"}, nil)
+	before := map[string]string{"src/a": "d/../../x", "src/d": "p/q/r", "docs/now": "../src/cur", "src/cur": "one", "docs/out": "../src/d/../../../y"}
+	turned := func(path string) []Change {
+		return []Change{{Path: path, Status: 'T', OldMode: ModeLink, NewMode: ModeLink}}
+	}
+	for name, c := range map[string]struct {
+		changes []Change
+		after   map[string]string
+		want    []string
+	}{
+		"nothing":             {nil, before, nil},
+		"another file":        {[]Change{{Path: "src/f", Status: 'M', OldMode: ModeFile, NewMode: ModeFile}}, map[string]string{"src/a": "../infra"}, nil},
+		"turned inside":       {turned("src/cur"), with(before, "src/cur", "two"), nil},
+		"a link on the way":   {turned("src/d"), with(before, "src/d", ""), []string{"docs/out", "src/a"}},
+		"turned on the way":   {turned("src/d"), with(before, "src/d", "p"), []string{"docs/out", "src/a"}},
+		"the changed one":     {[]Change{{Path: "src/a", Status: 'T', NewMode: ModeLink}}, with(before, "src/a", "../infra"), nil},
+		"deeper, still in":    {turned("src/d"), with(before, "src/d", "p/q/r/s"), nil},
+		"a spelling of a way": {turned("src/D"), with(with(before, "src/d", ""), "src/D", "p"), []string{"docs/out", "src/a"}},
+	} {
+		got, err := CheckUnchangedLinks(b, c.changes, linksOf(before), linksOf(c.after))
+		var paths []string
+		for _, v := range got {
+			paths = append(paths, v.Path)
+		}
+		if err != nil || !slices.Equal(paths, c.want) {
+			t.Errorf("%s: %v, %v, want %q", name, got, err, c.want)
+		}
+	}
+	if _, err := CheckUnchangedLinks(b, turned("src/d"), Links{}, Links{}); err == nil {
+		t.Error("links that nobody can read passed")
+	}
+}
+
+// with gives a tree with one link changed; "" takes it out.
+func with(tree map[string]string, path, target string) map[string]string {
+	tree = maps.Clone(tree)
+	if tree[path] = target; target == "" {
+		delete(tree, path)
+	}
+	return tree
 }
