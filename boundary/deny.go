@@ -3,7 +3,6 @@ package boundary
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -25,9 +24,12 @@ type looseSegment struct {
 
 // token is a part of a segment with wildcards.
 type token struct {
-	kind rune // '*', '?', '[' or 0 for one character
+	kind rune // '*', '?', '[' or 0 for one code point
 	text string
 }
+
+// maxMarks bounds the marks that one wildcard takes with their character.
+const maxMarks = 30
 
 // newDenial prepares a valid pattern.
 func newDenial(pattern string) denial {
@@ -54,7 +56,7 @@ func tokens(segment string) []token {
 			if end < 0 {
 				end = len(segment)
 			}
-			for _, c := range characters(fold(segment[:end])) {
+			for _, c := range pieces(fold(segment[:end])) {
 				list = append(list, token{text: c})
 			}
 			segment = segment[end:]
@@ -139,35 +141,43 @@ func (s looseSegment) matches(folded string) bool {
 	if s.tokens == nil {
 		return s.text == folded
 	}
-	name := characters(folded)
+	name := pieces(folded)
 	at := make([]bool, len(name)+1)
 	at[0] = true
 	for _, t := range s.tokens {
-		next := make([]bool, len(name)+1)
-		for i := range next {
-			if t.kind == '*' {
-				next[i] = at[i] || i > 0 && next[i-1]
-			} else if i > 0 && at[i-1] {
-				next[i] = t.matches(name[i-1])
-			}
-		}
-		at = next
+		at = t.advance(at, name)
 	}
 	return at[len(name)]
 }
 
-// matches tells whether a token other than "*" takes a character in one of its
-// spellings. A class with "^" does when one spelling is outside: denials are loose.
-func (t token) matches(character string) bool {
-	switch t.kind {
-	case 0:
-		return t.text == character
-	case '?':
+// advance gives the places of a name that a token leads to from the places in at.
+func (t token) advance(at []bool, name []string) []bool {
+	next := make([]bool, len(at))
+	for i := range at {
+		switch {
+		case t.kind == '*':
+			next[i] = at[i] || i > 0 && next[i-1]
+		case !at[i] || i == len(name):
+		case t.kind == 0:
+			next[i+1] = t.text == name[i]
+		default:
+			for end := i + 1; end <= len(name) && end-i <= 1+maxMarks && (end == i+1 || isMark(name[end-1])); end++ {
+				next[end] = next[end] || t.takes(name[i:end])
+			}
+		}
+	}
+	return next
+}
+
+// takes tells whether a "?" or a class takes a code point with its marks, in one of the
+// spellings of both. A class with "^" does when one spelling is outside: denials are loose.
+func (t token) takes(character []string) bool {
+	if t.kind == '?' {
 		return true
 	}
-	return slices.ContainsFunc(spellings(character), func(r rune) bool {
+	return slices.ContainsFunc(spellings(strings.Join(character, "")), func(r rune) bool {
 		ok, err := doublestar.Match(t.text, string(r))
-		return ok && err == nil && r != utf8.RuneError
+		return ok && err == nil
 	})
 }
 

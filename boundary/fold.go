@@ -23,6 +23,8 @@ func fold(s string) string {
 			b.WriteByte(decomposed[0])
 		case r == 'ß', r == 'ẞ':
 			b.WriteString("ss")
+		case r == 'ı':
+			b.WriteByte('i')
 		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		default:
 			b.WriteRune(foldRune(r))
@@ -58,33 +60,34 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(best)
 }
 
-// characters cuts folded text into characters: each a code point with the marks that
-// follow it, or one byte that is no UTF-8.
-func characters(folded string) []string {
+// pieces cuts folded text into code points, and bytes that are no UTF-8.
+func pieces(folded string) []string {
 	list := make([]string, 0, len(folded))
 	for folded != "" {
 		_, size := utf8.DecodeRuneInString(folded)
-		for size < len(folded) {
-			r, more := utf8.DecodeRuneInString(folded[size:])
-			if !unicode.Is(unicode.M, r) {
-				break
-			}
-			size += more
-		}
 		list, folded = append(list, folded[:size]), folded[size:]
 	}
 	return list
 }
 
-// spellings gives the code points that a folded character may have been written with.
+// isMark tells whether a piece is written over or under the one before it.
+func isMark(piece string) bool {
+	r, _ := utf8.DecodeRuneInString(piece)
+	return unicode.Is(unicode.M, r)
+}
+
+// spellings gives the code points that a folded character, one code point with its
+// marks, may have been written as; none where that takes more than one. A byte that is no
+// UTF-8 counts as U+FFFD, as in matching by bytes.
 func spellings(character string) []rune {
-	var list []rune
-	for _, form := range []string{character, norm.NFC.String(character)} {
-		first, _ := utf8.DecodeRuneInString(form)
-		list = append(list, first)
-		for next := unicode.SimpleFold(first); next != first; next = unicode.SimpleFold(next) {
-			list = append(list, next)
-		}
+	form := norm.NFC.String(character)
+	first, size := utf8.DecodeRuneInString(form)
+	if size != len(form) {
+		return nil
+	}
+	list := []rune{first}
+	for next := unicode.SimpleFold(first); next != first; next = unicode.SimpleFold(next) {
+		list = append(list, next)
 	}
 	return list
 }

@@ -109,23 +109,3 @@ func TestMatchPatternModel(t *testing.T) {
 		t.Fatalf("only %d matches: the comparison shows little", matches)
 	}
 }
-
-func modelMatch(pattern, path []string) bool {
-	if len(pattern) == 0 {
-		return len(path) == 0
-	}
-	if pattern[0] == "**" {
-		return modelMatch(pattern[1:], path) || (len(path) > 0 && modelMatch(pattern, path[1:]))
-	}
-	return len(path) > 0 && modelSegment(pattern[0], path[0]) && modelMatch(pattern[1:], path[1:])
-}
-
-func modelSegment(pattern, name string) bool {
-	switch {
-	case pattern == "":
-		return name == ""
-	case pattern[0] == '*':
-		return modelSegment(pattern[1:], name) || (name != "" && modelSegment(pattern, name[1:]))
-	}
-	return name != "" && (pattern[0] == '?' || pattern[0] == name[0]) && modelSegment(pattern[1:], name[1:])
-}
