@@ -92,9 +92,20 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 	if err != nil {
 		return err
 	}
-	d, err := parseDraft(text)
+	done, err := s.proposeDraft(ctx, task, text)
 	if err != nil {
 		return draftHint(err)
+	}
+	return s.result("contract-proposed", done, func(w *textWriter) {
+		w.acked(done.Ack, "proposed version %d of the contract of %s, digest %s", done.Version, task, done.Digest)
+	})
+}
+
+// proposeDraft proposes a contract as people write it.
+func (s *session) proposeDraft(ctx context.Context, task string, text []byte) (proposed, error) {
+	d, err := parseDraft(text)
+	if err != nil {
+		return proposed{}, err
 	}
 	var done proposed
 	done.Ack, err = s.append(ctx, task, func(state protocol.TaskState, a author) (draft, error) {
@@ -109,12 +120,7 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 		done.Version, done.Digest = c.Version, digest.String()
 		return draft{payload: &c}, err
 	})
-	if err != nil {
-		return draftHint(err)
-	}
-	return s.result("contract-proposed", done, func(w *textWriter) {
-		w.acked(done.Ack, "proposed version %d of the contract of %s, digest %s", done.Version, task, done.Digest)
-	})
+	return done, err
 }
 
 // draftHint names what says how a draft has to look.

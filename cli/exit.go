@@ -17,6 +17,7 @@ import (
 	"github.com/deedledger/deed/server"
 	"github.com/deedledger/deed/signer"
 	"github.com/deedledger/deed/workspace"
+	"github.com/deedledger/deed/workspace/delivery"
 	"github.com/deedledger/deed/workspace/guard"
 )
 
@@ -79,6 +80,7 @@ var sentinels = []struct {
 	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
 	{errGuard, outcome{ExitFatal, ""}},
 	{errClaim, outcome{ExitFatal, ""}},
+	{delivery.ErrDraft, outcome{ExitUsage, "docs/delivery.md says what the file holds"}},
 	{guard.ErrClaims, outcome{ExitUsage, "deed guard --help says what the task file holds"}},
 	{guard.ErrSnapshot, outcome{ExitIntegrity, "capture again: deed guard capture"}},
 	{guard.ErrAcknowledged, outcome{ExitIntegrity, "remove the file, look again, and say so: deed guard acknowledge"}},
@@ -126,6 +128,8 @@ var sentinels = []struct {
 	{workspace.ErrNotRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
 	{workspace.ErrBareRepository, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
 	{workspace.ErrNoWorktree, outcome{ExitNotFound, "run it in a worktree of the task's git repository"}},
+	{workspace.ErrLink, outcome{ExitRefused, "no link is followed there: put a file or folder of its own in its place"}},
+	{workspace.ErrTooMuch, outcome{ExitRefused, ""}},
 	{workspace.ErrForeignOwner, outcome{ExitRefused, "work in a clone of your own"}},
 	{workspace.ErrUnborn, outcome{ExitNotFound, "commit something first"}},
 	{workspace.ErrUnknownRevision, outcome{ExitNotFound, "check the name, or fetch it"}},

@@ -68,22 +68,47 @@ type recorded struct {
 	Changes int    `json:"changes"`
 }
 
+// handover is what an implementer says about a result, read.
+type handover struct {
+	head      string
+	maps      []string // PATH=A1,A2
+	claims    []events.Stated
+	ran       []events.Ran
+	uncovered []string
+	summary   string
+}
+
 func (s *session) recordResult(ctx context.Context, task string, o resultOptions) error {
-	claims, err := statedClaims(o)
+	h := handover{head: o.head, maps: o.maps, uncovered: o.uncovered, summary: o.summary}
+	var err error
+	if h.claims, err = statedClaims(o); err != nil {
+		return err
+	}
+	if h.ran, err = parseRan(o.ran); err != nil {
+		return err
+	}
+	done, err := s.handResult(ctx, task, h)
+	if broken, ok := errors.AsType[*brokenPromises](err); ok {
+		return s.showBroken(task, broken)
+	}
 	if err != nil {
 		return err
 	}
-	ran, err := parseRan(o.ran)
-	if err != nil {
-		return err
-	}
+	return s.result("result", done, func(w *textWriter) {
+		w.acked(done.Ack, "recorded %s as the result of %s: %s, tree %s", done.Head, task, counted(done.Changes, "changed path"), done.Tree)
+	})
+}
+
+// handResult records a commit as a result. Error: brokenPromises where a claim
+// does not hold.
+func (s *session) handResult(ctx context.Context, task string, h handover) (recorded, error) {
 	repo, err := workspace.Open(ctx, s.env.Dir)
 	if err != nil {
-		return err
+		return recorded{}, err
 	}
-	head, err := repo.ResolveCommit(ctx, o.head)
+	head, err := repo.ResolveCommit(ctx, h.head)
 	if err != nil {
-		return err
+		return recorded{}, err
 	}
 	var same steady
 	var lines []string // of what is outside the boundary
@@ -103,30 +128,25 @@ func (s *session) recordResult(ctx context.Context, task string, o resultOptions
 			d.fence = l.Fence
 			return d, err
 		}
-		if r.Changes, err = mapChanges(content.changes, o.maps, state.Task.Contract().Contract); err != nil {
+		if r.Changes, err = mapChanges(content.changes, h.maps, state.Task.Contract().Contract); err != nil {
 			return draft{}, withHint(err, "deed contract show %s lists the items; --map '**=%s' gives every path to one", task, state.Task.Contract().Contract.Acceptance[0].ID)
 		}
-		for _, c := range claims {
+		for _, c := range h.claims {
 			if err := hasItem(state.Task.Contract().Contract, c.Acceptance); err != nil {
 				return draft{}, err
 			}
 		}
-		r.Claims, r.Commands, r.Uncovered, r.Summary = claims, ran, o.uncovered, o.summary
+		r.Claims, r.Commands, r.Uncovered, r.Summary = h.claims, h.ran, h.uncovered, h.summary
 		if err := s.keepPromises(ctx, repo, r); err != nil {
 			return draft{}, err
 		}
 		done.Tree, done.Changes = r.Tree, len(r.Changes)
 		return draft{payload: &r, fence: l.Fence}, same.hold("the lease or the contract", events.FormatFence(l.Fence), contractDigest(state.Task))
 	})
-	if broken, ok := errors.AsType[*brokenPromises](err); ok {
-		return s.showBroken(task, broken)
-	}
 	if err != nil {
-		return outsideError(err, lines)
+		return recorded{}, outsideError(err, lines)
 	}
-	return s.result("result", done, func(w *textWriter) {
-		w.acked(done.Ack, "recorded %s as the result of %s: %s, tree %s", head, task, counted(done.Changes, "changed path"), done.Tree)
-	})
+	return done, nil
 }
 
 // holding returns the author's live lease of a task with an open attempt.

@@ -12,6 +12,7 @@ import (
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/workspace"
+	"github.com/deedledger/deed/workspace/delivery"
 )
 
 // measure returns the world of a task with an open attempt: facts of the git
@@ -106,7 +107,8 @@ func targetTip(ctx context.Context, repo *workspace.Repo, target string) (string
 }
 
 // foreign returns the uncommitted paths outside a boundary, encoded and sorted:
-// changes that no run of the task may have made.
+// changes that no run of the task may have made. Prints of a ledger change no
+// input of the work.
 func foreign(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary) ([]string, error) {
 	dirty, err := repo.Dirty(ctx)
 	if err != nil {
@@ -115,7 +117,7 @@ func foreign(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary
 	var paths []string
 	for _, path := range dirty.Paths() {
 		// A nested repository ends with a slash and may change nothing.
-		if !bounds.Allows(path) {
+		if !bounds.Allows(path) && !delivery.Printed(path) {
 			paths = append(paths, boundary.EncodePath(path))
 		}
 	}
