@@ -149,12 +149,19 @@ func measured(ctx context.Context, repo *workspace.Repo, check boundaryCheck, ta
 		return outside{}, nil, err
 	}
 	check.changes = c.changes
+	found, lines, err := listOutside(ctx, repo, c, check)
+	found.Task = task
+	return found, lines, err
+}
+
+// listOutside lists what of a range is outside, as data and as lines for people.
+func listOutside(ctx context.Context, repo *workspace.Repo, c content, check boundaryCheck) (outside, []string, error) {
 	violations, err := trespasses(ctx, repo, check)
 	if err != nil {
 		return outside{}, nil, err
 	}
 	found := outside{
-		Task: task, Base: c.result.Base, Head: check.head, Tree: c.result.Tree,
+		Base: c.result.Base, Head: check.head, Tree: c.result.Tree,
 		Paths: trespassesOf(violations, c.changes), More: len(violations) - min(len(violations), events.MaxList),
 	}
 	return found, violationLines(violations), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
 	"github.com/deedledger/deed/projections"
+	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/workspace"
 )
 
@@ -22,60 +23,93 @@ const (
 
 // inspect holds a recorded result against git before its checks run. The
 // ledger has only its author's word for the changed paths and for who wrote
-// them, and judges boundary and separation by them. A difference is recorded
-// as a fatal finding and returned as a refusal with CodeBoundary.
+// them, and judges boundary and separation by them. What is outside the boundary is
+// recorded as boundary.violated for its tree, another difference as a fatal finding;
+// both return a refusal with CodeBoundary.
 func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projections.Task) error {
-	finding, err := s.examine(ctx, repo, t)
-	if errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision) {
+	d, err := s.examine(ctx, repo, t)
+	switch {
+	case errors.Is(err, workspace.ErrMissingObject) || errors.Is(err, workspace.ErrUnknownRevision):
 		return fmt.Errorf("%w: commit %s is not in this repository: fetch it first", errMissing, t.Result.Data.Head)
-	}
-	if err == nil && finding == nil {
+	case err != nil:
+		return err
+	case d.outside != nil:
+		return s.recordOutside(ctx, t, d)
+	case d.finding == nil:
 		return s.inspectClaims(ctx, repo, t)
 	}
-	if err != nil {
+	if _, err := s.recordFinding(ctx, t, d.finding); err != nil {
 		return err
 	}
-	if _, err := s.recordFinding(ctx, t, finding); err != nil {
-		return err
+	return refuse(ledger.CodeBoundary, "receipt.recorded/"+d.finding.Rule, "%s; a fatal finding is recorded", d.finding.Text)
+}
+
+// recordOutside records what of a result is outside the boundary, once for its
+// tree, and returns the refusal.
+func (s *session) recordOutside(ctx context.Context, t *projections.Task, d difference) error {
+	var same steady
+	known := false
+	_, err := s.append(ctx, t.ID, func(state protocol.TaskState, _ author) (draft, error) {
+		binding, _ := state.Task.Binding()
+		if known = state.Task.Violation(d.outside.Tree) != nil; known {
+			return draft{}, errFindingKnown
+		}
+		return draft{payload: d.outside}, same.hold("the result", binding.Result)
+	})
+	if err != nil && !known {
+		return fmt.Errorf("record what is outside the boundary: %w", err)
 	}
-	return refuse(ledger.CodeBoundary, "receipt.recorded/"+finding.Rule, "%s; a fatal finding is recorded", finding.Text)
+	err = refuse(ledger.CodeBoundary, "receipt.recorded/"+ruleBoundary, "%s; boundary.violated is recorded for tree %s", d.text, d.outside.Tree)
+	return withHint(err, "nothing was run; ask for a repair: deed repair request %s --item ITEM --reason TEXT", t.ID)
 }
 
 // errFindingKnown stops a finding that is recorded already.
 var errFindingKnown = errors.New("finding is recorded already")
 
-// examine compares the recorded result with git: nil when they agree.
-func (s *session) examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (*events.Finding, error) {
+// difference is what git says of a result otherwise than its author, as what is
+// recorded of it; the zero difference when they agree.
+type difference struct {
+	finding *events.Finding
+	outside *events.Violation
+	text    string // the paths outside
+}
+
+// examine compares the recorded result with git.
+func (s *session) examine(ctx context.Context, repo *workspace.Repo, t *projections.Task) (difference, error) {
 	contract, said := t.Contract().Contract, t.Result.Data
 	if _, err := repo.ResolveCommit(ctx, said.Head); err != nil {
-		return nil, err
+		return difference{}, err
 	}
 	if err := checkBase(ctx, repo, contract.Target, said.Base); err != nil {
-		return nil, err
+		return difference{}, err
 	}
 	kept, err := contains(ctx, repo, said.Head, said.Base)
 	if err != nil {
-		return nil, err
+		return difference{}, err
 	}
 	c, err := readRange(ctx, repo, said.Base, said.Head)
 	if err != nil {
-		return nil, err
+		return difference{}, err
 	}
 	if what := differs(said, c, kept); what != "" {
-		return &events.Finding{Severity: "fatal", Rule: ruleDiffers, Text: what}, nil
+		return difference{finding: &events.Finding{Severity: "fatal", Rule: ruleDiffers, Text: what}}, nil
 	}
 	l, err := s.limitsOf(ctx, repo, contract, said.Base)
 	if err == nil {
 		err = l.pinned(t)
 	}
 	if err != nil {
-		return nil, err
+		return difference{}, err
 	}
-	err = checkBoundary(ctx, repo, boundaryCheck{l.Paths, c.changes, contract, said.Base, said.Head})
-	if r, ok := errors.AsType[*ledger.Refusal](err); ok && r.Code == ledger.CodeBoundary {
-		return &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(r.Text, events.MaxText)}, nil
+	found, lines, err := listOutside(ctx, repo, c, boundaryCheck{l.Paths, c.changes, contract, said.Base, said.Head})
+	if err != nil || len(lines) == 0 {
+		return difference{}, err
 	}
-	return nil, err
+	text := enumerate(lines)
+	if t.State != projections.AwaitingVerification && t.State != projections.Executing {
+		return difference{finding: &events.Finding{Severity: "fatal", Rule: ruleBoundary, Text: printable(text, events.MaxText)}}, nil
+	}
+	return difference{outside: violationOf(found), text: text}, nil
 }
 
 // checkBase refuses a base that is not on the target. Who opens an attempt
