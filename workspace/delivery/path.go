@@ -48,8 +48,12 @@ func attemptPath(folder, task, attempt string) string {
 	return path.Join(Dir, folder, task, attempt+end)
 }
 
-func numberedPath(folder, task, attempt, name string, n int) string {
-	return path.Join(Dir, folder, task, attempt, fmt.Sprintf("%s-%02d.json", name, n))
+func resultPath(task, attempt string, n int) string {
+	return path.Join(Dir, resultsDir, task, attempt, fmt.Sprintf("impl-%02d.json", n))
+}
+
+func receiptPath(task, attempt string, n int) string {
+	return path.Join(Dir, receiptsDir, task, attempt, fmt.Sprintf("test-%02d.json", n))
 }
 
 // Owned tells whether a path is of a kind that holds what the ledger says of a task.

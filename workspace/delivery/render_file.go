@@ -65,7 +65,7 @@ func (h *history) attempt(p *printer, a *attempt) {
 	f.TaskID, f.AttemptID, f.Contract, f.Input, f.WriteBoundary = h.task, id, ref, inputOf(now), h.bound(now, a.data.Contract)
 	f.Deed = h.origin("attempt", opened, h.moved[name])
 	for n, r := range a.results {
-		file := numberedPath(resultsDir, h.task, id, "impl", n+1)
+		file := resultPath(h.task, id, n+1)
 		f.ResultRefs = append(f.ResultRefs, strings.TrimPrefix(file, Dir+"/"))
 		h.result(p, file, id, r)
 	}
@@ -129,7 +129,7 @@ func (h *history) receipt(p *printer, n numbered) {
 			Acceptance: c.Acceptance, Class: c.Class, Rule: c.Rule, Exit: c.Exit, Executed: c.Executed, Flaky: c.Flaky,
 		})
 	}
-	p.json(numberedPath(receiptsDir, h.task, n.attempt, "test", n.n), f.Deed.Position, f)
+	p.json(receiptPath(h.task, n.attempt, n.n), f.Deed.Position, f)
 }
 
 func (h *history) recovery(p *printer, id string) {
