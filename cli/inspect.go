@@ -36,7 +36,7 @@ func (s *session) inspect(ctx context.Context, repo *workspace.Repo, t *projecti
 	case d.outside != nil:
 		return s.recordOutside(ctx, t, d)
 	case d.finding == nil:
-		return s.inspectClaims(ctx, repo, t)
+		return errors.Join(s.inspectCommands(ctx, repo, t), s.inspectClaims(ctx, repo, t))
 	}
 	if _, err := s.recordFinding(ctx, t, d.finding); err != nil {
 		return err
