@@ -1,5 +1,6 @@
-// Package boundary says which paths of a repository may change, and how a path is
-// written. It is pure: strings in, strings and verdicts out.
+// Package boundary says which paths of a repository may change, which commands a run may
+// call and which effects it may cause, and how a path is written. It is pure: strings in,
+// strings and verdicts out.
 //
 // # Paths
 //
@@ -11,19 +12,22 @@
 //
 // A [Boundary] is made of patterns in this dialect:
 //
-//   - any run of bytes inside one segment, also none; leading dots match
-//     ?      one character inside one segment
-//     [a-z]  one character of a class; [^a] and [!a] negate
-//     **     as a whole segment: zero or more whole segments
+//	*      any run of code points inside one segment, also none; leading dots match
+//	?      one code point inside one segment
+//	[a-z]  one code point of a class; [^a] and [!a] negate
+//	**     as a whole segment: zero or more whole segments
 //
-// Matching covers the whole path and is case-sensitive. "src/**" matches "src"
-// itself, "src/a" and "src/a/.b", and not "srcs/a". A pattern names a path from the
-// root; "**/x" names x anywhere. Refused, each with [ErrPattern]: the empty pattern, a
-// leading or trailing slash, an empty, "." or ".." segment, "**" beside other
+// Matching covers the whole path. "src/**" matches "src" itself, "src/a" and "src/a/.b",
+// and not "srcs/a". A pattern names a path from the root; "**/x" names x anywhere. A byte
+// that is no UTF-8 counts as one code point. Refused, each with [ErrPattern]: the empty
+// pattern, a leading or trailing slash, an empty, "." or ".." segment, "**" beside other
 // characters, a leading "!", a backslash, a brace, a malformed class, a class that
 // holds a slash, control characters, invalid UTF-8, space at either end, more than
 // [MaxPatternBytes]. One refused pattern makes the boundary invalid, and an invalid
 // boundary allows nothing.
 //
-// Deny beats allow whatever the order, and [ProtectedPatterns] are denied always.
+// Includes are strict: they match exact bytes. Excludes and [ProtectedPatterns] are loose:
+// they refuse a path that any spelling of it would match, by case, Unicode form, code points
+// that show nothing, and dots and spaces at the end of a name. Deny beats allow whatever the
+// order, and protected patterns deny always. docs/boundary.md has examples.
 package boundary
