@@ -123,13 +123,28 @@ type artifactPut struct {
 var errRecorded = errors.New("artifact is recorded already")
 
 func (s *session) putArtifact(ctx context.Context, path, task string, d events.Artifact) error {
-	done := artifactPut{}
-	source, err := s.openArtifact(path, &d, &done.Redacted)
+	redacted := 0
+	source, err := s.openArtifact(path, &d, &redacted)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	done.Artifact = d
+	done, err := s.storeArtifact(ctx, source, task, d)
+	if err != nil {
+		return err
+	}
+	done.Redacted = redacted
+	return s.result("artifact", done, func(w *textWriter) {
+		w.acked(done.Ack, "recorded artifact %s of %s: %d bytes, %s", d.Digest, task, d.Size, d.Class)
+		if done.Redacted > 0 {
+			w.line("  redacted: %s that looked like secrets; the digest is of what is left", counted(done.Redacted, "place"))
+		}
+	})
+}
+
+// storeArtifact uploads bytes, where they are not there, and records them.
+func (s *session) storeArtifact(ctx context.Context, source *os.File, task string, d events.Artifact) (artifactPut, error) {
+	done := artifactPut{Artifact: d}
 	decide := func(state protocol.TaskState, _ author) (draft, error) {
 		if err := exists(state); err != nil {
 			return draft{}, err
@@ -143,7 +158,7 @@ func (s *session) putArtifact(ctx context.Context, path, task string, d events.A
 	}
 	recorded, err := s.askArtifact(ctx, task, decide, &done.Ack)
 	if err != nil {
-		return err
+		return artifactPut{}, err
 	}
 	if !s.flags.dryRun {
 		err = s.uploadArtifact(ctx, source, &done)
@@ -155,14 +170,9 @@ func (s *session) putArtifact(ctx context.Context, path, task string, d events.A
 		}
 	}
 	if err != nil && !errors.Is(err, errRecorded) { // by somebody who was faster
-		return err
+		return artifactPut{}, err
 	}
-	return s.result("artifact", done, func(w *textWriter) {
-		w.acked(done.Ack, "recorded artifact %s of %s: %d bytes, %s", d.Digest, task, d.Size, d.Class)
-		if done.Redacted > 0 {
-			w.line("  redacted: %s that looked like secrets; the digest is of what is left", counted(done.Redacted, "place"))
-		}
-	})
+	return done, nil
 }
 
 func (s *session) uploadArtifact(ctx context.Context, source *os.File, done *artifactPut) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/deedledger/deed/workspace"
 	"github.com/deedledger/deed/workspace/delivery"
 	"github.com/deedledger/deed/workspace/guard"
+	"github.com/deedledger/deed/workspace/workflow"
 )
 
 // The exit codes. Scripts and hooks branch on them.
@@ -80,6 +81,12 @@ var sentinels = []struct {
 	{errCheck, outcome{ExitFatal, "the receipt is recorded; deed task show TASK has it, deed why TASK says who repairs"}},
 	{errGuard, outcome{ExitFatal, ""}},
 	{errClaim, outcome{ExitFatal, ""}},
+	{workflow.ErrSpec, outcome{ExitUsage, "docs/workflow.md says how a spec is written"}},
+	{workflow.ErrState, outcome{ExitUsage, "docs/workflow.md says what a state holds"}},
+	{workflow.ErrChecks, outcome{ExitUsage, ""}},
+	{workflow.ErrTask, outcome{ExitUsage, ""}},
+	{workflow.ErrBundle, outcome{ExitIntegrity, ""}},
+	{errCheckFailed, outcome{ExitFatal, ""}},
 	{delivery.ErrDraft, outcome{ExitUsage, "docs/delivery.md says what the file holds"}},
 	{guard.ErrClaims, outcome{ExitUsage, "deed guard --help says what the task file holds"}},
 	{guard.ErrSnapshot, outcome{ExitIntegrity, "capture again: deed guard capture"}},

@@ -77,7 +77,7 @@ func commands() []func(*Env, *flags) *cobra.Command {
 		newContractCommand, newAttemptCommand, newLeaseCommand, newHandoffCommand, newResumeCommand, newPauseCommand, newUnpauseCommand, newResultCommand, newReceiptCommand,
 		newRepairCommand, newApproveCommand, newRejectCommand, newDeliverCommand, newEscalateCommand, newEscalationCommand, newFindingCommand, newCancelCommand,
 		newPlanCommand, newStepCommand, newProgressCommand, newDecisionCommand, newApproachCommand, newCostCommand, newDefectCommand, newArtifactCommand, newBoundaryCommand, newExecCommand, newCaptureCommand,
-		newSecretCommand, newInitCommand, newSyncCommand, newGuardCommand, newGateCommand, newHookCommand,
+		newSecretCommand, newInitCommand, newSyncCommand, newWorkflowCommand, newGuardCommand, newGateCommand, newHookCommand,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/deedledger/deed/server/protocol"
 	"github.com/deedledger/deed/workspace"
 	"github.com/deedledger/deed/workspace/delivery"
+	"github.com/deedledger/deed/workspace/workflow"
 )
 
 // measure returns the world of a task with an open attempt: facts of the git
@@ -117,7 +118,7 @@ func foreign(ctx context.Context, repo *workspace.Repo, bounds boundary.Boundary
 	var paths []string
 	for _, path := range dirty.Paths() {
 		// A nested repository ends with a slash and may change nothing.
-		if !bounds.Allows(path) && !delivery.Printed(path) {
+		if !bounds.Allows(path) && !delivery.Printed(path) && !workflow.Printed(path) {
 			paths = append(paths, boundary.EncodePath(path))
 		}
 	}

@@ -183,3 +183,24 @@ func (b *Box) walk(dir string, limit int, list *[]string) error {
 	}
 	return nil
 }
+
+// Exists reports whether there is anything at a path.
+func (b *Box) Exists(name string) bool {
+	_, err := b.root.Lstat(name)
+	return err == nil
+}
+
+// Move gives a file or folder another path, whose folder is made. fs.ErrExist where there is something.
+func (b *Box) Move(from, to string) error {
+	dir := path.Dir(to)
+	if _, err := b.MakeFolder(dir); err != nil {
+		return fmt.Errorf("move to %s: %w", to, err)
+	}
+	if b.Exists(to) {
+		return fmt.Errorf("move to %s: %w", to, fs.ErrExist)
+	}
+	if err := b.root.Rename(from, to); err != nil {
+		return fmt.Errorf("move to %s: %w", to, err)
+	}
+	return nil
+}

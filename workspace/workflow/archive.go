@@ -61,7 +61,7 @@ func first(a, b string) string {
 // Journal adds the entry of the task to the project's journal, once: a task that
 // has one gets no second. It replaces the file in one step.
 func (f *Folder) Journal(entry string) (added bool, err error) {
-	text, _, err := f.read(JournalName)
+	text, _, err := f.box.Read(JournalName, maxJournal)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		text = []byte("# Journal of the tasks that were archived\n")
@@ -70,8 +70,11 @@ func (f *Folder) Journal(entry string) (added bool, err error) {
 	case bytes.Contains(text, []byte(marker(f.Task))):
 		return false, nil
 	}
-	return true, f.write(JournalName, File{Text: append(append(bytes.TrimRight(text, "\n"), "\n\n"...), entry...)})
+	return true, f.box.Write(JournalName, append(append(bytes.TrimRight(text, "\n"), "\n\n"...), entry...), 0o644)
 }
+
+// maxJournal bounds the journal, bytes.
+const maxJournal = 16 << 20
 
 // Patch is a unified diff that adds lessons to the end of a text that lies at name
 // below the project; "" without lessons. Nobody applies it but a person.
@@ -117,19 +120,9 @@ func Patch(name string, text []byte, lessons []Lesson) string {
 // fs.ErrExist where the archive has one of that name.
 func (f *Folder) Archive() error {
 	target := archiveDir + "/" + f.Task
-	if err := f.mkdir(archiveDir); err != nil {
-		return fmt.Errorf("archive %s: %w", f.Task, err)
-	}
-	if _, err := f.root.Lstat(target); err == nil {
-		return fmt.Errorf("archive %s: %s: %w", f.Task, target, fs.ErrExist)
-	}
-	if err := f.root.Rename(f.name, target); err != nil {
+	if err := f.box.Move(f.name, target); err != nil {
 		return fmt.Errorf("archive %s: %w", f.Task, err)
 	}
 	f.name, f.Archived = target, true
 	return nil
 }
-
-// ArchivedPath is where the folder of a task lies once it is archived, below the
-// project.
-func ArchivedPath(task string) string { return archiveDir + "/" + task }
