@@ -12,10 +12,10 @@
 //
 // A [Boundary] is made of patterns in this dialect:
 //
-//   - any run of code points inside one segment, also none; leading dots match
-//     ?      one code point inside one segment
-//     [a-z]  one code point of a class; [^a] and [!a] negate
-//     **     as a whole segment: zero or more whole segments
+//	?      one code point inside one segment
+//	*      any run of code points inside one segment, also none; leading dots match
+//	[a-z]  one code point of a class; [^a] and [!a] negate
+//	**     as a whole segment: zero or more whole segments
 //
 // Matching covers the whole path. "src/**" matches "src" itself, "src/a" and "src/a/.b",
 // and not "srcs/a". A pattern names a path from the root; "**/x" names x anywhere. A byte
