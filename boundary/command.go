@@ -79,8 +79,8 @@ type allowedCommand struct {
 
 // ParseCommands makes the list of commands that some lines allow. A line of several
 // words allows exactly that argument vector. A line of one word allows that program
-// with any arguments, unless it is one that runs other programs, such as a shell: then
-// it allows exactly the program without arguments. The program is compared as it is
+// with any arguments, unless it is one that runs other programs or a text, such as a shell
+// or an interpreter: then it allows exactly the program without arguments. The program is compared as it is
 // written: "npm" does not allow "./npm" or "/opt/bin/npm".
 //
 // Error: [ErrCommand] for one line that [SplitCommand] refuses, or more than
@@ -139,17 +139,19 @@ func (a allowedCommand) allows(argv []string) bool {
 	return len(a.words) == 1 && a.words[0] == argv[0] && !runsOthers(argv[0])
 }
 
-// runsOthers tells whether a program does what its arguments name: to list it alone
-// must not allow everything.
+// runsOthers tells whether a program does what its arguments say: to list it alone
+// must not allow everything. A version at the end of its name is no matter.
 func runsOthers(program string) bool {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(program, `\`, "/"))), ".exe")
-	return slices.Contains(launchers[:], name)
+	return slices.Contains(launchers[:], name) || slices.Contains(launchers[:], strings.TrimRight(name, "0123456789.-"))
 }
 
-// launchers are the shells, and the programs that start another one. Read-only.
+// launchers are the shells, the programs that start another one, and the interpreters that
+// take a program as an argument. Read-only.
 var launchers = [...]string{
-	"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "fish", "csh", "tcsh", "yash", "nu", "elvish", "xonsh", "busybox", "toybox",
-	"cmd", "powershell", "pwsh", "env", "xargs", "parallel", "find", "sudo", "su", "doas", "runuser", "chroot", "unshare", "nsenter", "setpriv",
+	"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "yash", "nu", "elvish", "xonsh", "busybox", "toybox",
+	"cmd", "powershell", "pwsh", "env", "xargs", "parallel", "find", "fd", "sudo", "su", "doas", "runuser", "chroot", "unshare", "nsenter", "setpriv",
 	"nohup", "setsid", "nice", "ionice", "chrt", "taskset", "time", "timeout", "stdbuf", "script", "unbuffer", "expect", "watch", "entr", "strace", "ltrace", "gdb",
-	"exec", "command", "eval", "ssh", "systemd-run", "flock", "start-stop-daemon", "tmux", "screen", "awk", "gawk", "mawk", "npx", "bunx", "pnpx", "uvx", "deed",
+	"exec", "command", "eval", "ssh", "systemd-run", "flock", "start-stop-daemon", "tmux", "screen", "npx", "bunx", "pnpx", "uvx", "deed",
+	"awk", "gawk", "mawk", "python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tclsh", "osascript", "jshell", "ghci", "erl", "iex", "elixir", "r", "rscript", "julia",
 }

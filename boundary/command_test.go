@@ -62,7 +62,7 @@ func TestCommandsAllows(t *testing.T) {
 }
 
 func TestCommandsOfOneWordNameNoLauncher(t *testing.T) {
-	lines := []string{"sh", "/bin/sh", "BASH", "bash.exe", "env", "xargs", "sudo", "busybox", "timeout", "find", "npx", "deed", `C:\x\cmd.exe`}
+	lines := []string{"sh", "/bin/sh", "BASH", "bash.exe", "env", "xargs", "sudo", "busybox", "timeout", "find", "npx", "deed", `C:\x\cmd.exe`, "ksh93", "python3.12", "/usr/bin/perl", "node", "lua-5.4"}
 	c, err := ParseCommands(lines)
 	if err != nil {
 		t.Fatal(err)
