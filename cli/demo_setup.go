@@ -188,7 +188,7 @@ func (d *demo) agree(ctx context.Context) error {
 				"id": "A1-1", "command": []string{"go", "test", "-count=1", "-json", "./..."}, "files": []any{map[string]any{"path": "greet_test.go"}}, "timeoutSeconds": 120,
 			}},
 		}},
-		"scope": map[string]any{"include": []string{"*.go"}, "commands": []string{d.env.Executable}, "effects": []string{"preview"}},
+		"scope": map[string]any{"include": []string{"*.go"}, "commands": d.probeLines(), "effects": []string{"preview"}},
 	}, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("write contract: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/deedledger/deed/events"
@@ -57,11 +58,29 @@ func (d *demo) worldOf(kind events.EffectKind) string {
 	return d.world + "-" + string(kind)
 }
 
+// probeOf returns the probe of the demo's effect of a kind.
+func (d *demo) probeOf(kind events.EffectKind) []string {
+	return []string{d.env.Executable, "demo-world", "probe", d.worldOf(kind)}
+}
+
+// probeLines returns the lines by which the contract allows the probes.
+func (d *demo) probeLines() []string {
+	var lines []string
+	for _, kind := range []events.EffectKind{events.EffectPreview, events.EffectProductionDeploy} {
+		words := d.probeOf(kind)
+		for i, word := range words {
+			words[i] = `"` + word + `"`
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
 // effectArgs returns the command line of the demo's effect of a kind: the same
 // for whoever runs it.
 func (d *demo) effectArgs(kind events.EffectKind) ([]string, error) {
 	world := d.worldOf(kind)
-	probe, err := json.Marshal([]string{d.env.Executable, "demo-world", "probe", world})
+	probe, err := json.Marshal(d.probeOf(kind))
 	if err != nil {
 		return nil, fmt.Errorf("write probe: %w", err)
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/deedledger/deed/projections"
@@ -44,6 +42,13 @@ type probeAnswer struct {
 // probe, or with one that may not be run here, gives unknown answers.
 func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *projections.Task, e *projections.Effect, o probeOptions) ([]probeAnswer, error) {
 	answers := []probeAnswer{}
+	barred := ""
+	if probed(e) && e.Intent.Git == nil && !o.allow {
+		var err error
+		if barred, err = s.unlisted(ctx, repo, t, e.Intent.Probe); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range e.Parts {
 		if p.Try == 0 || !o.all && p.Status != projections.StatusDispatched && p.Status != projections.StatusUnknown {
 			continue
@@ -52,8 +57,8 @@ func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *proj
 		switch {
 		case !probed(e):
 			f.evidence = "the effect has no probe"
-		case e.Intent.Git == nil && !o.allow && !listsCommand(t.Contract(), e.Intent.Probe):
-			f.evidence = "the contract's scope lists no such command: --allow-probe runs it all the same"
+		case barred != "":
+			f.evidence = barred + ": --allow-probe runs it all the same"
 		default:
 			f = s.probe(ctx, repo, e, question{p.Name, t.Fence, o.limit})
 		}
@@ -71,12 +76,21 @@ func (s *session) probeEffect(ctx context.Context, repo *workspace.Repo, t *proj
 	return answers, nil
 }
 
-// listsCommand reports whether the accepted contract's scope lists a command:
-// its program, or the whole line with single spaces.
-func listsCommand(c *projections.ContractVersion, argv []string) bool {
-	if c == nil || len(argv) == 0 {
-		return false
+// unlisted says why a probe is not run: the boundary does not list its command; ""
+// where it does. Whoever intended the effect wrote the probe, and somebody else runs it.
+func (s *session) unlisted(ctx context.Context, repo *workspace.Repo, t *projections.Task, probe []string) (string, error) {
+	if t.Attempt() == nil || t.Contract() == nil {
+		return "no contract and attempt list the probe", nil
 	}
-	commands := c.Contract.Scope.Commands
-	return slices.Contains(commands, argv[0]) || slices.Contains(commands, strings.Join(argv, " "))
+	l, err := s.attemptLimits(ctx, repo, t)
+	if err != nil {
+		return "", err
+	}
+	if l.fault != nil {
+		return "the repository's policy is malformed and lists no command", nil
+	}
+	if _, err := l.allowsCommand(probe); err != nil {
+		return l.refusing(probe) + " lists no line for the probe", nil
+	}
+	return "", nil
 }

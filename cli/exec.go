@@ -98,15 +98,20 @@ func (s *session) execute(ctx context.Context, task string, argv []string, dry b
 // allowsCommand refuses a command that the contract or the policy does not
 // list, and names which of them.
 func (l limits) allowsCommand(argv []string) ([]string, error) {
+	if lines, refusing := l.Commands.Rules(argv); refusing < 0 {
+		return lines, nil
+	}
+	return nil, refuse(ledger.CodeBoundary, "boundary/command", "%s lists no line for this command: %q", l.refusing(argv), argv)
+}
+
+// refusing names what does not list a command.
+func (l limits) refusing(argv []string) string {
 	layers := []string{"the contract's scope"}
 	if l.policy != nil {
 		layers = append(layers, "the repository's policy")
 	}
-	lines, refusing := l.Commands.Rules(argv)
-	if refusing < 0 {
-		return lines, nil
-	}
-	return nil, refuse(ledger.CodeBoundary, "boundary/command", "%s lists no line for this command: %q", layers[min(refusing, len(layers)-1)], argv)
+	_, refusing := l.Commands.Rules(argv)
+	return layers[min(max(refusing, 0), len(layers)-1)]
 }
 
 // program finds the file that a command's first word names, and refuses one
