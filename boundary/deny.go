@@ -11,8 +11,9 @@ import (
 // it would match in another spelling.
 type denial struct {
 	pattern  string
-	exact    []string       // segments
+	exact    []string       // segments; asked only where the loose ones do not include it
 	segments []looseSegment // none: the exact spelling alone is refused
+	choosy   bool           // it has "?", a class or more than ASCII: the spelling as written counts too
 }
 
 // looseSegment is one segment of a denial.
@@ -20,6 +21,10 @@ type looseSegment struct {
 	any    bool   // "**"
 	text   string // folded, of a segment without wildcards
 	tokens []token
+	// before and after are the folded text before the first and after the last wildcard;
+	// simple says that all between them is one "*".
+	before, after string
+	simple        bool
 }
 
 // token is a part of a segment with wildcards.
@@ -33,18 +38,26 @@ const maxMarks = 30
 
 // newDenial prepares a valid pattern.
 func newDenial(pattern string) denial {
-	d := denial{pattern: pattern, exact: strings.Split(pattern, "/")}
+	d := denial{pattern: pattern, exact: strings.Split(pattern, "/"), choosy: !isASCII(pattern) || strings.ContainsAny(pattern, "?[")}
 	for _, segment := range d.exact {
 		switch {
 		case segment == "**":
 			d.segments = append(d.segments, looseSegment{any: true})
 		case strings.ContainsAny(segment, "*?["):
-			d.segments = append(d.segments, looseSegment{tokens: tokens(segment)})
+			d.segments = append(d.segments, newLooseSegment(segment))
 		default:
 			d.segments = append(d.segments, looseSegment{text: fold(segment)})
 		}
 	}
 	return d
+}
+
+// newLooseSegment prepares a valid segment with wildcards.
+func newLooseSegment(segment string) looseSegment {
+	first, last := strings.IndexAny(segment, "*?["), strings.LastIndexAny(segment, "*?]")
+	return looseSegment{
+		tokens: tokens(segment), before: fold(segment[:first]), after: fold(segment[last+1:]), simple: segment[first:last+1] == "*",
+	}
 }
 
 // tokens reads a valid segment.
@@ -76,6 +89,7 @@ type spelled struct {
 	segments []string
 	folded   []string
 	trimmed  []string // folded, without the dots and spaces that some file systems drop at the end of a name
+	dangling bool     // there are some
 }
 
 func spell(path string) spelled {
@@ -87,16 +101,17 @@ func spell(path string) spelled {
 			trimmed = folded
 		}
 		s.folded, s.trimmed = append(s.folded, folded), append(s.trimmed, trimmed)
+		s.dangling = s.dangling || trimmed != folded
 	}
 	return s
 }
 
 // refuses tells whether the denial holds for a path.
 func (d denial) refuses(path spelled) bool {
-	if matchSegments(d.exact, path.segments) {
+	if (d.choosy || d.segments == nil) && matchSegments(d.exact, path.segments) {
 		return true
 	}
-	return d.segments != nil && (d.matches(path.folded) || !slices.Equal(path.folded, path.trimmed) && d.matches(path.trimmed))
+	return d.segments != nil && (d.matches(path.folded) || path.dangling && d.matches(path.trimmed))
 }
 
 // below tells whether the denial names something below a path: the path, in some
@@ -121,25 +136,18 @@ func (d denial) matches(path []string) bool {
 	if first := d.segments[0]; first.text != "" && first.text != path[0] {
 		return false // most patterns end here
 	}
-	at := make([]bool, len(path)+1)
-	at[0] = true
-	for _, segment := range d.segments {
-		next := make([]bool, len(path)+1)
-		for i := range next {
-			if segment.any {
-				next[i] = at[i] || i > 0 && next[i-1]
-			} else if i > 0 && at[i-1] {
-				next[i] = segment.matches(path[i-1])
-			}
-		}
-		at = next
-	}
-	return at[len(path)]
+	return cover(len(d.segments), len(path), func(i int) bool { return d.segments[i].any },
+		func(i, n int) bool { return d.segments[i].matches(path[n]) })
 }
 
 func (s looseSegment) matches(folded string) bool {
-	if s.tokens == nil {
+	switch {
+	case s.tokens == nil:
 		return s.text == folded
+	case len(folded) < len(s.before)+len(s.after) || !strings.HasPrefix(folded, s.before) || !strings.HasSuffix(folded, s.after):
+		return false
+	case s.simple:
+		return true
 	}
 	name := pieces(folded)
 	at := make([]bool, len(name)+1)

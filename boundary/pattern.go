@@ -91,25 +91,44 @@ func MatchPattern(pattern, path string) bool {
 	return matchSegments(strings.Split(pattern, "/"), strings.Split(path, "/"))
 }
 
-// matchSegments takes the segments of a pattern one by one and keeps which beginnings of
-// the path they cover: at[i] says that the first i segments are matched. Whole patterns are
-// not given to doublestar: there "[^b]" matches a slash and "a*b/**/**" misses "aab".
+// matchSegments tells whether the segments of a pattern cover those of a path. Whole
+// patterns are not given to doublestar: there "[^b]" matches a slash and "a*b/**/**" misses
+// "aab".
 func matchSegments(pattern, path []string) bool {
-	at := make([]bool, len(path)+1)
-	at[0] = true
-	for _, segment := range pattern {
-		next := make([]bool, len(path)+1)
-		for i := range next {
-			if segment == "**" {
-				next[i] = at[i] || (i > 0 && next[i-1])
-			} else if i > 0 && at[i-1] {
-				ok, err := doublestar.Match(segment, path[i-1])
-				next[i] = ok && err == nil
-			}
+	return cover(len(pattern), len(path), func(i int) bool { return pattern[i] == "**" }, func(i, n int) bool {
+		if !strings.ContainsAny(pattern[i], "*?[") {
+			return pattern[i] == path[n]
 		}
-		at = next
+		ok, err := doublestar.Match(pattern[i], path[n])
+		return ok && err == nil
+	})
+}
+
+// cover matches a sequence of parts against a sequence of names. A part that isAny takes
+// any number of names, every other one takes exactly one. Only the newest any part ever has
+// to take more: whatever an older one could take instead, the newest one can take too. So
+// it takes no more steps than parts times names.
+func cover(parts, names int, isAny func(part int) bool, takes func(part, name int) bool) bool {
+	part, name := 0, 0
+	last, from := -1, 0 // the newest any part, and the first name after those that it takes
+	for name < names {
+		switch {
+		case part < parts && isAny(part):
+			last, from = part, name
+			part++
+		case part < parts && takes(part, name):
+			part, name = part+1, name+1
+		case last < 0:
+			return false
+		default:
+			from++
+			part, name = last+1, from
+		}
 	}
-	return at[len(path)]
+	for part < parts && isAny(part) {
+		part++
+	}
+	return part == parts
 }
 
 // isSegmented refuses the paths that a matcher would read as text only: "src/**" would
