@@ -19,7 +19,7 @@ import (
 // newContractCommand builds "deed contract".
 func newContractCommand(e *Env, f *flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "contract", Short: "Agree on what is to be delivered"}
-	cmd.AddCommand(newContractTemplateCommand(e, f), newContractProposeCommand(e, f), newContractAcceptCommand(e, f),
+	cmd.AddCommand(newContractTemplateCommand(e, f), newContractDraftCommand(e, f), newContractProposeCommand(e, f), newContractAcceptCommand(e, f),
 		newContractShowCommand(e, f), newContractDiffCommand(e, f), newContractWithdrawCommand(e, f))
 	return cmd
 }
@@ -104,6 +104,9 @@ func (s *session) propose(ctx context.Context, task, file string) error {
 // proposeDraft proposes a contract as people write it.
 func (s *session) proposeDraft(ctx context.Context, task string, text []byte) (proposed, error) {
 	d, err := parseDraft(text)
+	if err == nil {
+		err = d.refuseVague()
+	}
 	if err != nil {
 		return proposed{}, err
 	}

@@ -13,6 +13,28 @@ import (
 	"github.com/deedledger/deed/workspace"
 )
 
+// FuzzIssue turns any text into a draft that is read again, and says no more than the text.
+func FuzzIssue(f *testing.F) {
+	for _, text := range []string{"# a\nb\n## Acceptance\n- c (check: `d \"e\" $f`)\n1. g\n**Non-goals**\n- h", "Acceptance:\n- A1: [x] check: `", "```\n- a\n", "\u2028# \x00\n- \x1b[31m", "# # #", "验收：\n- 一"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		i := readIssue(text)
+		d, err := parseDraft([]byte(i.draft()))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, i.draft())
+		}
+		if len(d.Acceptance) != len(i.items) || len(d.NonGoals) != len(i.nonGoals) || len(d.missing()) == 0 {
+			t.Fatalf("%d items of %d, %d non-goals of %d, missing %q", len(d.Acceptance), len(i.items), len(d.NonGoals), len(i.nonGoals), d.missing())
+		}
+		for n, item := range i.items {
+			if d.Acceptance[n].Text != item.text {
+				t.Fatalf("item %q became %q", item.text, d.Acceptance[n].Text)
+			}
+		}
+	})
+}
+
 // FuzzParseDraft looks for drafts that end in anything but a draft or
 // events.ErrData.
 func FuzzParseDraft(f *testing.F) {
