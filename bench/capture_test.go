@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -148,11 +149,19 @@ func (r bulk) check(ctx context.Context) (changes, outside int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if _, err := repo.ReadFile(ctx, "main", boundary.PolicyPath, boundary.MaxPolicyBytes); !errors.Is(err, workspace.ErrNoSuchFile) {
+		return 0, 0, fmt.Errorf("a policy in a repository without one: %w", err)
+	}
 	links, err := repo.Links(ctx, "work")
 	if err != nil {
 		return 0, 0, err
 	}
-	return len(list), len(workspace.Check(bounds, list, nil, links)), nil
+	before, err := repo.Links(ctx, "main")
+	if err != nil {
+		return 0, 0, err
+	}
+	turned, err := workspace.CheckUnchangedLinks(bounds, list, before, links)
+	return len(list), len(workspace.Check(bounds, list, nil, links)) + len(turned), err
 }
 
 // timed gives how long a call takes.
