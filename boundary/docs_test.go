@@ -70,7 +70,7 @@ func TestDocumentedPatterns(t *testing.T) {
 
 // TestDocumentedProtected holds the table of protected paths against the lists.
 func TestDocumentedProtected(t *testing.T) {
-	lists := [][]string{protectedGit(), protectedCI(), slices.Concat(protectedPermissions(), protectedExact()), protectedSecrets(), protectedDeed()}
+	lists := [][]string{protectedGit(), protectedCI(), slices.Concat(protectedPermissions(), protectedExact()), protectedAgents(), protectedSecrets(), protectedDeed()}
 	rows := cells(t, "protected")
 	if len(rows) != len(lists) {
 		t.Fatalf("%d rows, want %d", len(rows), len(lists))

@@ -7,14 +7,14 @@ import (
 )
 
 // ProtectedPatterns are the paths that no boundary ever allows: what steers git, CI,
-// reviews, releases and Deed itself, and files that hold secrets. They match loosely, as
+// reviews, releases, agents and Deed itself, and files that hold secrets. They match loosely, as
 // excludes do, but for OWNERS and OWNERS_ALIASES: see protectedExact.
 func ProtectedPatterns() []string {
 	return slices.Concat(protectedLoose(), protectedExact())
 }
 
 func protectedLoose() []string {
-	return slices.Concat(protectedGit(), protectedCI(), protectedPermissions(), protectedSecrets(), protectedDeed())
+	return slices.Concat(protectedGit(), protectedCI(), protectedPermissions(), protectedAgents(), protectedSecrets(), protectedDeed())
 }
 
 // protected are the ProtectedPatterns, prepared once. Read-only.
@@ -50,6 +50,7 @@ func protectedCI() []string {
 		".drone*", ".woodpecker*", ".woodpecker/**", "bitbucket-pipelines*", ".teamcity/**", ".cirrus*", "appveyor*", ".appveyor*",
 		".semaphore/**", ".build.yml", ".builds/**", ".tekton/**", "**/cloudbuild*.yaml", "**/cloudbuild*.yml", "**/cloudbuild*.json",
 		"**/buildspec*.yml", "**/buildspec*.yaml", "codemagic.yaml", ".harness/**", ".codebuild/**", "wercker.yml", "bitrise.yml", "concourse/**", "renovate.json*", ".renovaterc*",
+		".mergify*", "mergify.yml", "bors.toml", ".kodiak.toml", ".zuul*", "zuul.d/**", ".zuul.d/**", ".packit*", ".prow*",
 	}
 }
 
@@ -57,6 +58,15 @@ func protectedPermissions() []string {
 	return []string{
 		"**/CODEOWNERS", ".bitbucket/**",
 		"**/.goreleaser*", "**/.releaserc*", "**/release.config.*", "**/release-please-config.json", "**/.release-please-manifest.json", ".changeset/config.json", ".github_changelog_generator",
+		"**/.release-it*", "**/.versionrc*", "**/release-plz.toml", "**/dist-workspace.toml", "jreleaser*",
+	}
+}
+
+// protectedAgents say what agents and editors may do, or run by themselves.
+func protectedAgents() []string {
+	return []string{
+		"**/.claude/settings*.json", "**/.claude/hooks/**", "**/.mcp.json", "**/.cursor/mcp.json", "**/.cursor/hooks.json", "**/.codex/config.toml",
+		"**/.gemini/settings.json", "**/.vscode/tasks.json", "**/.vscode/settings.json", "**/.vscode/mcp.json", "**/.devcontainer/**", "**/.devcontainer.json",
 	}
 }
 
@@ -69,7 +79,7 @@ func protectedSecrets() []string {
 	return []string{
 		"**/.env*", "**/.envrc", "**/*.pem", "**/*.key", "**/*.p12", "**/*.pfx", "**/*.jks", "**/*.keystore", "**/*.kdbx", "**/*.ppk",
 		"**/id_rsa*", "**/id_dsa*", "**/id_ecdsa*", "**/id_ed25519*", "**/.netrc", "**/_netrc", "**/.pgpass", "**/.npmrc", "**/.pypirc", "**/.htpasswd",
-		"**/.git-credentials", "**/.vault-token", "**/.aws/**", "**/.ssh/**", "**/.gnupg/**", "**/.kube/**", "**/.docker/**", "**/.secrets/**", ".secrets*",
+		"**/.git-credentials", "**/.vault-token", "**/.dockercfg", "**/.s3cfg", "**/.boto", "**/.terraformrc", "**/.aws/**", "**/.ssh/**", "**/.gnupg/**", "**/.kube/**", "**/.docker/**", "**/.secrets/**", ".secrets*",
 		"**/secrets.yml", "**/secrets.yaml", "**/secrets.json", "**/secrets.toml", "**/*.tfstate", "**/*.tfstate.*",
 	}
 }

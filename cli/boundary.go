@@ -139,6 +139,9 @@ func (s *session) outside(ctx context.Context, repo *workspace.Repo, state proto
 	if err != nil {
 		return outside{}, nil, err
 	}
+	if changed := l.pinned(t); changed != nil {
+		s.note("note: %v", changed)
+	}
 	return measured(ctx, repo, boundaryCheck{bounds: l.Paths, contract: contract, base: t.Attempt().Snapshot.BaseCommit, head: head}, t.ID)
 }
 
