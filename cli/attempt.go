@@ -42,7 +42,7 @@ func newAttemptOpenCommand(e *Env, f *flags) *cobra.Command {
 	cmd.Flags().StringVar(&id, "id", "", "id of the attempt, unique in the task for ever; default a1, a2, …")
 	cmd.Flags().StringVar(&o.base, "base", "", "commit to start from")
 	cmd.Flags().StringVar(&o.identity, "identity", "", "actor that answers for the work; default yourself")
-	cmd.Flags().StringSliceVar(&o.capabilities, "capability", nil, "name of an environment variable that the work needs; its value is never kept")
+	cmd.Flags().StringSliceVar(&o.capabilities, "capability", nil, "what the work needs: a capability of the capture policy, or an environment variable; values are never kept")
 	cmd.Flags().StringVar(&o.model, "model", "", "id of the model that works")
 	cmd.Flags().StringVar(&o.promptDigest, "prompt-digest", "", "SHA-256 of its instructions")
 	return writes(cmd, f)

@@ -101,7 +101,7 @@ func (s *session) captureFolder(ctx context.Context, c captureFlags) (workspace.
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	facts.Inputs.Tools = s.toolVersions(ctx, "", toolsFor(names))
+	facts.Inputs.Tools = s.toolVersions(ctx, toolsFor(names))
 	return facts, nil
 }
 
@@ -144,7 +144,7 @@ func (s *session) captureRepo(ctx context.Context, repo *workspace.Repo, args []
 			return workspace.Facts{}, err
 		}
 	}
-	facts.Inputs.Tools = s.toolVersions(ctx, "", tools)
+	facts.Inputs.Tools = s.toolVersions(ctx, tools)
 	return facts, nil
 }
 

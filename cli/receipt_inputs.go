@@ -25,7 +25,7 @@ const (
 func (s *session) environment(ctx context.Context, t *projections.Task) events.Environment {
 	return events.Environment{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, Image: s.env.Getenv("DEED_IMAGE"),
-		Tools: s.toolVersions(ctx, s.env.Dir, toolNames(t.Attempt().Snapshot.Inputs.Tools)),
+		Tools: s.toolVersions(ctx, toolNames(t.Attempt().Snapshot.Inputs.Tools)),
 	}
 }
 

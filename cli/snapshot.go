@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/ledger"
@@ -25,8 +24,8 @@ type snapshotOptions struct {
 // worktree around the working directory. It pins what [session.measure]
 // measures again later, by the same functions.
 //
-// A base that is not on the contract's target, and a capability (the name of
-// an environment variable) that is not there, are refused.
+// A base that is not on the contract's target, a capability that is not there,
+// and a command of the capture policy that does not answer, are refused.
 func (s *session) snapshot(ctx context.Context, state protocol.TaskState, contract events.Contract, o snapshotOptions) (events.Snapshot, error) {
 	fail := func(err error) (events.Snapshot, error) {
 		return events.Snapshot{}, fmt.Errorf("take snapshot: %w", err)
@@ -50,15 +49,20 @@ func (s *session) snapshot(ctx context.Context, state protocol.TaskState, contra
 	if err != nil {
 		return fail(err)
 	}
-	in, err := s.inputs(ctx, place{repo, base, l.Digest(), state.Policy}, tools)
+	q, err := s.questionsAt(ctx, repo, l.commit)
+	if err == nil {
+		err = q.fault
+	}
 	if err != nil {
 		return fail(err)
 	}
-	capabilities := slices.Compact(slices.Sorted(slices.Values(o.capabilities)))
-	for _, name := range capabilities {
-		if s.env.Getenv(name) == "" {
-			return fail(fmt.Errorf("%w: capability %s: no such environment variable is set", errMissing, plain(name)))
-		}
+	in, err := s.inputs(ctx, place{repo, base, l.Digest(), state.Policy, q}, tools)
+	if err != nil {
+		return fail(err)
+	}
+	capabilities, err := q.capabilities(ctx, s, o.capabilities)
+	if err != nil {
+		return fail(err)
 	}
 	return events.Snapshot{
 		BaseCommit: base, MergeBase: mergeBase, Target: contract.Target, Inputs: in, Model: o.model, PromptDigest: o.promptDigest,

@@ -87,7 +87,7 @@ func toolNames(tools []events.Tool) []string {
 // difference. The tools run in the root folder of the machine and may fetch
 // nothing: in a worktree some of them run code that it names, or download the
 // version that it asks for.
-func (s *session) toolVersions(ctx context.Context, _ string, names []string) []events.Tool {
+func (s *session) toolVersions(ctx context.Context, names []string) []events.Tool {
 	var tools []events.Tool
 	for _, t := range knownTools {
 		if !slices.Contains(names, t.name) {

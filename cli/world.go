@@ -49,12 +49,23 @@ func (s *session) measure(ctx context.Context, state protocol.TaskState) (events
 	if w.Foreign, err = foreign(ctx, repo, l.Paths); err != nil {
 		return events.World{}, fmt.Errorf("measure world: %w", err)
 	}
+	q, err := s.questionsAt(ctx, repo, l.commit)
+	if err != nil {
+		return events.World{}, fmt.Errorf("measure world: %w", err)
+	}
+	if q.fault != nil {
+		s.note("%s: no skill is allowed and nothing is asked", q.fault)
+	}
 	for _, name := range attempt.Snapshot.Rights.Capabilities {
-		if s.env.Getenv(name) == "" {
+		if !q.has(ctx, s, name) {
 			w.Missing = append(w.Missing, name)
 		}
 	}
-	w.Inputs, err = s.inputs(ctx, place{repo, w.Head, l.Digest(), state.Policy}, toolNames(attempt.Snapshot.Inputs.Tools))
+	w.Inputs, err = s.inputs(ctx, place{repo, w.Head, l.Digest(), state.Policy, q}, toolNames(attempt.Snapshot.Inputs.Tools))
+	if errors.Is(err, errProbe) { // no answer is another one than what was pinned
+		s.note("%s", err)
+		err = nil
+	}
 	return w, err
 }
 
@@ -133,34 +144,25 @@ type place struct {
 	commit string
 	limits string // digest of what a run may do
 	policy string // digest of the ledger's policy in force
+	questions
 }
 
 // inputs measures what an attempt depends on, with the versions of the named
-// tools. A snapshot and a world come from here, so they compare.
-//
-// What no program can measure the environment states: DEED_IMAGE the runtime
-// image, DEED_SCHEMA the database's schema version, DEED_FLAGS the feature
-// flags, separated by commas.
+// tools. A snapshot and a world come from here, so they compare. Error: errProbe
+// when a command of the repository's capture policy did not answer, with
+// everything else measured.
 func (s *session) inputs(ctx context.Context, at place, tools []string) (events.Inputs, error) {
 	locks, err := at.repo.LockfileDigests(ctx, at.commit)
 	if err != nil {
 		return events.Inputs{}, fmt.Errorf("read lockfiles: %w", err)
 	}
 	in := events.Inputs{
-		LockDigest: locks.Combined, Policy: at.policy, Boundary: at.limits,
-		RuntimeImage: s.env.Getenv("DEED_IMAGE"), Schema: s.env.Getenv("DEED_SCHEMA"),
-		Tools: s.toolVersions(ctx, at.repo.Top(), tools),
+		LockDigest: locks.Combined, Policy: at.policy, Boundary: at.limits, Tools: s.toolVersions(ctx, tools),
 	}
 	for _, f := range locks.Files {
 		in.Lockfiles = append(in.Lockfiles, events.PinnedFile{Path: boundary.EncodePath(f.Path), Digest: f.SHA256})
 	}
 	slices.SortFunc(in.Lockfiles, func(a, b events.PinnedFile) int { return strings.Compare(a.Path, b.Path) })
-	for flag := range strings.SplitSeq(s.env.Getenv("DEED_FLAGS"), ",") {
-		if flag = strings.TrimSpace(flag); flag != "" {
-			in.Flags = append(in.Flags, flag)
-		}
-	}
-	slices.Sort(in.Flags)
-	in.Flags = slices.Compact(in.Flags)
-	return in, nil
+	err = at.fill(ctx, s, at, &in)
+	return in, err
 }
