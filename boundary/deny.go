@@ -107,7 +107,7 @@ func spell(path string) spelled {
 }
 
 // refuses tells whether the denial holds for a path.
-func (d denial) refuses(path spelled) bool {
+func (d *denial) refuses(path spelled) bool {
 	if (d.choosy || d.segments == nil) && matchSegments(d.exact, path.segments) {
 		return true
 	}
@@ -116,7 +116,7 @@ func (d denial) refuses(path spelled) bool {
 
 // below tells whether the denial names something below a path: the path, in some
 // spelling, is how the pattern begins before its first wildcard.
-func (d denial) below(path spelled) bool {
+func (d *denial) below(path spelled) bool {
 	begins := func(names []string) bool {
 		if len(names) >= len(d.segments) {
 			return false
@@ -132,15 +132,23 @@ func (d denial) below(path spelled) bool {
 }
 
 // matches takes segment by segment, as matchSegments does.
-func (d denial) matches(path []string) bool {
-	if first := d.segments[0]; first.text != "" && first.text != path[0] {
-		return false // most patterns end here
+func (d *denial) matches(path []string) bool {
+	// Most patterns are decided by one segment: the first, the last or any.
+	switch s := d.segments; {
+	case !s[0].any:
+		if !s[0].matches(path[0]) {
+			return false
+		}
+	case len(s) == 2 && !s[1].any:
+		return s[1].matches(path[len(path)-1])
+	case len(s) == 3 && !s[1].any && s[2].any:
+		return slices.ContainsFunc(path, s[1].matches)
 	}
 	return cover(len(d.segments), len(path), func(i int) bool { return d.segments[i].any },
 		func(i, n int) bool { return d.segments[i].matches(path[n]) })
 }
 
-func (s looseSegment) matches(folded string) bool {
+func (s *looseSegment) matches(folded string) bool {
 	switch {
 	case s.tokens == nil:
 		return s.text == folded
@@ -191,9 +199,9 @@ func (t token) takes(character []string) bool {
 
 // firstRefusal gives the pattern of the first denial that holds for a path, or "".
 func firstRefusal(list []denial, path spelled) string {
-	for _, d := range list {
-		if d.refuses(path) {
-			return d.pattern
+	for i := range list {
+		if list[i].refuses(path) {
+			return list[i].pattern
 		}
 	}
 	return ""

@@ -62,7 +62,7 @@ func TestDocumentedPatterns(t *testing.T) {
 		if got := verdict[MatchPattern(pattern, path)]; got != row[2] {
 			t.Errorf("%s includes %s: %s, documented %s", pattern, row[1], got, row[2])
 		}
-		if got := verdict[newDenial(pattern).refuses(spell(path))]; got != row[3] {
+		if got := verdict[deniedBy(pattern, spell(path))]; got != row[3] {
 			t.Errorf("%s excludes %s: %s, documented %s", pattern, row[1], got, row[3])
 		}
 	}
