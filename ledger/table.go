@@ -162,7 +162,7 @@ func effectRows() []Row {
 	cancelled := []projections.State{projections.Cancelled}
 	return []Row{
 		{Type: events.EffectIntended, By: []Author{run}, In: running},
-		{Type: events.EffectApproved, By: roles(events.RoleOwner, events.RoleReviewer), In: live(), Note: "while intended"},
+		{Type: events.EffectApproved, By: roles(events.RoleOwner, events.RoleReviewer), In: live(), Note: "while intended; by a person where the attempt pinned so"},
 		{Type: events.EffectWithdrawn, By: []Author{run, {Role: events.RoleOwner}}, In: live(), Stale: true, Note: "while never dispatched, or failed"},
 		{Type: events.EffectDispatched, By: []Author{run}, In: running, Advance: true},
 		{Type: events.EffectConfirmed, By: outcomeAuthors(), In: started(), To: cancelled, Stale: true, Note: "Cancelled when it closes the last open effect of a cancelled task"},
