@@ -143,6 +143,9 @@ func (f figures) page(machine, command string) (string, error) {
 		name := "Packet/events=" + n
 		fmt.Fprintf(&b, "| %s events | %.2f | %.2f |\n", n, get(name, "p50-ms"), get(name, "p99-ms"))
 	}
+	b.WriteString("\n| 50,000 files, 2,000 changes | ms | of git by content | of git by its index |\n|---|---:|---:|---:|\n")
+	fmt.Fprintf(&b, "| `deed capture`: what differs, by content | %.0f | %.2f | %.2f |\n", get("Capture", "capture-ms"), get("Capture", "of-git-content"), get("Capture", "of-git-status"))
+	fmt.Fprintf(&b, "| the boundary check of a branch | %.0f | %.2f | |\n", get("Boundary", "check-ms"), get("Boundary", "of-git"))
 	fmt.Fprintf(&b, "\n| `deed version` | CPU ms | wall ms |\n|---|---:|---:|\n| one process | %.1f | %.1f |\n", get("Command", "cpu-ms"), get("Command", "ns/op")/1e6)
 	return b.String(), errors.Join(missing...)
 }
@@ -162,5 +165,7 @@ ratio of two figures from different moments says little. Measured on: %s.
 - There is one writer with one message in flight, so events of all clients follow one another at the rate of the stream; more clients
   share the signing of heads and the checking of signatures, not the sync.
 - *Replay and verify* is what every start and ` + "`deed audit verify`" + ` do: headers, signature, chain, rules and tree for each event, on one core.
+- *Of git* is the time of the git commands whose answers a capture or a check needs, one after the other, in the same repository: by content,
+  where git has to read every file as a capture does, and by the times in git's index, which anybody can set. The limit is 2.
 - CPU is user and system time of the process.
 `

@@ -12,6 +12,8 @@ const printed = `goos: linux
 BenchmarkAccept/clients=1-2   	     676	       540.1 events/s	         1.025 p50-ms	         8.071 p99-ms
 BenchmarkAccept/clients=32-2  	     984	       608.2 events/s	        32.34 p50-ms	        61.45 p99-ms
 BenchmarkAcceptRemembered-2   	     102	       127.0 events/s	         7.419 p50-ms	        19.06 p99-ms
+BenchmarkBoundary-2           	       3	 113827443 ns/op	        72.33 check-ms	         1.691 of-git
+BenchmarkCapture-2            	       3	1210382837 ns/op	       365.9 capture-ms	         0.6231 of-git-content	         1.830 of-git-status
 BenchmarkCommand-2            	      72	  18356224 ns/op	        13.33 cpu-ms
 BenchmarkPacket/events=10-2   	    1120	   1014176 ns/op	         0.6427 p50-ms	         6.836 p99-ms
 BenchmarkPacket/events=100-2  	     787	   1428847 ns/op	         0.8746 p50-ms	         9.543 p99-ms
@@ -33,7 +35,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| 1 client | 540 | 1.02 | 8.07 | 0.35 | 0.45 |", "| a stream of 2,001 events | 5427 | 0.42 |", "| one process | 13.3 | 18.4 |"} {
+	for _, want := range []string{"| 1 client | 540 | 1.02 | 8.07 | 0.35 | 0.45 |", "| a stream of 2,001 events | 5427 | 0.42 |", "| one process | 13.3 | 18.4 |", "by content | 366 | 0.62 | 1.83 |", "a branch | 72 | 1.69 |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page has no line %q:\n%s", want, page)
 		}
