@@ -12,6 +12,7 @@ import (
 	"github.com/deedledger/deed/events"
 	"github.com/deedledger/deed/projections"
 	"github.com/deedledger/deed/server/protocol"
+	"github.com/deedledger/deed/workspace"
 	"github.com/go-json-experiment/json"
 )
 
@@ -189,6 +190,9 @@ func (d *demo) stop(ctx context.Context) error {
 
 // takeOver lets impl-b finish what impl-a began.
 func (d *demo) takeOver(ctx context.Context) error {
+	if err := d.capture(ctx); err != nil {
+		return err
+	}
 	if err := d.brief(ctx); err != nil {
 		return err
 	}
@@ -228,6 +232,30 @@ func (d *demo) takeOver(ctx context.Context) error {
 		}
 	}
 	return d.recordResult(ctx, "impl-b")
+}
+
+// capture lets the controller look at what impl-a left on the disk: no word of
+// impl-a goes into it.
+func (d *demo) capture(ctx context.Context) error {
+	r, err := d.must(ctx, d.controller, d.work, "capture", demoTask)
+	if err != nil {
+		return err
+	}
+	var f workspace.Facts
+	if err := r.decode(&f); err != nil {
+		return err
+	}
+	head, err := d.program(ctx, d.controller, d.work, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	if f.Precision != workspace.PrecisionContent || f.Head == nil || f.Head.Commit != head || f.Base == nil || f.Base.InHead != workspace.Yes {
+		return fmt.Errorf("%w: the capture of %s does not say what is checked out", errPromise, demoTask)
+	}
+	w := f.Worktree
+	d.tell(d.controller, "captures the facts of the worktree: %s by content, head %.8s with the attempt's base in it, %s",
+		counted(f.Files, "file"), f.Head.Commit, counted(len(w.Staged)+len(w.Unstaged)+len(w.Untracked), "uncommitted change"))
+	return nil
 }
 
 // brief lets the controller write what impl-b reads, from the ledger and
