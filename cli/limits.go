@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
@@ -29,7 +31,7 @@ func (s *session) policyAt(ctx context.Context, repo *workspace.Repo, commit str
 	text, err := repo.ReadFile(ctx, commit, boundary.PolicyPath, boundary.MaxPolicyBytes)
 	switch {
 	case errors.Is(err, workspace.ErrNoSuchFile):
-		return nil, nil
+		return nil, misnamed(ctx, repo, commit)
 	case errors.Is(err, workspace.ErrNotFile), errors.Is(err, workspace.ErrFileTooLarge):
 		return nil, fmt.Errorf("%w: %w", boundary.ErrPolicy, err)
 	case err != nil:
@@ -41,6 +43,23 @@ func (s *session) policyAt(ctx context.Context, repo *workspace.Repo, commit str
 	}
 	sum := sha256.Sum256(text)
 	return &repoPolicy{Policy: p, Commit: commit, Digest: hex.EncodeToString(sum[:])}, nil
+}
+
+// misnamed refuses a policy under another spelling of its name: whoever wrote it
+// thinks that it bounds something.
+func misnamed(ctx context.Context, repo *workspace.Repo, commit string) error {
+	folder, _, _ := strings.Cut(boundary.PolicyPath, "/")
+	paths, err := repo.TreePaths(ctx, commit, folder)
+	if err != nil {
+		return fmt.Errorf("read policy: %w", err)
+	}
+	short := strings.TrimSuffix(boundary.PolicyPath, ".yaml")
+	for _, path := range paths {
+		if name := boundary.FoldPath(path); strings.HasPrefix(name, short) && slices.Contains([]string{"", ".yaml", ".yml", ".json"}, name[len(short):]) {
+			return fmt.Errorf("%w: %s in %s has to be named %s", boundary.ErrPolicy, boundary.DisplayPath(path), commit, boundary.PolicyPath)
+		}
+	}
+	return nil
 }
 
 // limits are what a run may do now, and where that comes from.

@@ -62,9 +62,10 @@ func parseTree(out string) ([]treeEntry, error) {
 	return list, nil
 }
 
-// TreePaths lists every path in the tree of a commit, as raw bytes, sorted.
-func (r *Repo) TreePaths(ctx context.Context, commit string) ([]string, error) {
-	list, err := r.entries(ctx, commit)
+// TreePaths lists every path in the tree of a commit, as raw bytes, sorted: the whole of
+// it, or what is at or below the given folders.
+func (r *Repo) TreePaths(ctx context.Context, commit string, folders ...string) ([]string, error) {
+	list, err := r.entries(ctx, commit, folders...)
 	if err != nil {
 		return nil, err
 	}
