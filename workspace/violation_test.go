@@ -1,8 +1,13 @@
 package workspace
 
 import (
+	"errors"
 	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deedledger/deed/boundary"
@@ -133,4 +138,64 @@ func with(tree map[string]string, path, target string) map[string]string {
 		delete(tree, path)
 	}
 	return tree
+}
+
+// TestFollowLinkAsTheKernel makes random trees of folders and links on the disk: where
+// the kernel finds something, a link leads to that very place, or out of the tree.
+func TestFollowLinkAsTheKernel(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	names := []string{"a", "b", "c"}
+	place := func() string {
+		path := names[random.IntN(3)]
+		for range random.IntN(3) {
+			path += "/" + names[random.IntN(3)]
+		}
+		return path
+	}
+	found, left := 0, 0
+	for range 250 {
+		root := filepath.Join(t.TempDir(), "root")
+		tree := map[string]string{}
+		for range 12 {
+			path := place()
+			full := filepath.Join(root, path)
+			if slices.ContainsFunc(slices.Collect(maps.Keys(tree)), func(link string) bool { return within(path, link) }) {
+				continue // below a link
+			}
+			if random.IntN(2) == 0 {
+				_ = os.MkdirAll(full, 0o700)
+				continue
+			}
+			target := ""
+			for range 1 + random.IntN(4) {
+				target += []string{"../", "../", "a/", "b/", "c/", "./"}[random.IntN(6)]
+			}
+			if os.MkdirAll(filepath.Dir(full), 0o700) == nil && os.Symlink(target[:len(target)-1], full) == nil {
+				tree[path] = target[:len(target)-1]
+			}
+		}
+		for path := range tree {
+			real, err := filepath.EvalSymlinks(filepath.Join(root, path))
+			if err != nil {
+				continue // a loop, or nothing there
+			}
+			found++
+			inside, err := filepath.Rel(root, real)
+			must(t, err)
+			got, err := followLink(path, linksOf(tree).exact)
+			switch {
+			case !filepath.IsLocal(inside):
+				left++
+				if !errors.Is(err, errLinkEscapes) {
+					t.Fatalf("%v: %s leads out to %s, said %q, %v", tree, path, inside, got, err)
+				}
+			case errors.Is(err, errLinkEscapes): // it left the tree on its way and came back: refused
+			case err != nil || got != strings.TrimPrefix(inside, "."):
+				t.Fatalf("%v: %s leads to %s, said %q, %v", tree, path, inside, got, err)
+			}
+		}
+	}
+	if found < 200 || left < 20 {
+		t.Fatalf("%d links, %d of them out: this shows little", found, left)
+	}
 }
