@@ -60,14 +60,22 @@ func (b *Box) MakeFolder(name string) (made bool, err error) {
 		if at < len(name) && name[at] != '/' || at == 0 {
 			continue
 		}
-		switch err := b.root.Mkdir(name[:at], 0o755); {
-		case err == nil:
-			made = true
-		case !errors.Is(err, fs.ErrExist):
+		info, err := b.root.Lstat(name[:at])
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if err = b.root.Mkdir(name[:at], 0o755); err == nil {
+				made = true
+			} else if errors.Is(err, fs.ErrExist) { // by somebody who was faster
+				err = b.Folder(name[:at])
+			}
+		case err == nil && !info.IsDir():
+			err = ErrLink
+		}
+		if err != nil {
 			return made, fmt.Errorf("make %s: %w", name[:at], err)
 		}
 	}
-	return made, b.Folder(name)
+	return made, nil
 }
 
 // Read reads a file of at most limit bytes. Errors: fs.ErrNotExist, [ErrLink], [ErrTooMuch].
