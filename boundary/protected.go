@@ -86,7 +86,7 @@ func protectedSecrets() []string {
 
 func protectedDeed() []string {
 	return []string{
-		".agent-delivery/policy/**", ".agent-delivery/contracts/**", ".agent-delivery/approvals/**", ".agent-delivery/receipts/**",
+		".agent-delivery", ".agent-delivery/policy/**", ".agent-delivery/contracts/**", ".agent-delivery/approvals/**", ".agent-delivery/receipts/**",
 		".agent-delivery/snapshots/**", ".agent-delivery/recovery/**",
 	}
 }

@@ -156,16 +156,26 @@ func violationLines(violations []workspace.Violation) []string {
 	return lines
 }
 
-// enumerateLimit bounds how many entries a refusal names one by one.
-const enumerateLimit = 50
+// Bounds of what a refusal names one by one: entries, and bytes of them, so that
+// what follows is seen on a terminal too.
+const (
+	enumerateLimit = 50
+	enumerateBytes = plainLimit / 2
+)
 
 // enumerate joins entries and says how many it leaves off.
 func enumerate(entries []string) string {
-	more := ""
-	if n := len(entries) - enumerateLimit; n > 0 {
-		entries, more = entries[:enumerateLimit], fmt.Sprintf("; and %d more", n)
+	text := ""
+	for i, entry := range entries {
+		if i > 0 && (i == enumerateLimit || len(text)+len(entry) > enumerateBytes) {
+			return fmt.Sprintf("%s; and %d more", text, len(entries)-i)
+		}
+		if i > 0 {
+			text += "; "
+		}
+		text += entry
 	}
-	return strings.Join(entries, "; ") + more
+	return text
 }
 
 // addressLimit bounds an author's address, in characters.
