@@ -109,9 +109,9 @@ func failureModes() []failureMode {
 		},
 		{
 			name:   "what is recorded leaks",
-			occurs: leaks, code: cli.ExitRefused, hint: "quarantine",
+			occurs: leaks, code: cli.ExitSecret, hint: "result.recorded /summary",
 			state: projections.Executing, waits: events.RoleImplementer,
-			has: []string{"artifact.quarantined", "finding.recorded"},
+			has: []string{"artifact.quarantined", "finding.recorded"}, hasNot: []string{"result.recorded"},
 			mended: func(s *stage) {
 				why := s.cmd("owner", "why", task).succeeds()
 				if !strings.Contains(why.stdout, "names a customer") {
@@ -247,7 +247,10 @@ func leaks(s *stage) command {
 	s.say("ver-1", &events.Quarantine{Digest: digest, Reason: "it names a customer"}, s.state().Attempt().ID, 0)
 	s.cmd("ver-1", "artifact", "quarantine", digest, task, "--reason", "it names a customer").succeeds()
 	s.cmd("ver-1", "artifact", "quarantine", digest, task, "--reason", "it names a customer").exits(cli.ExitState)
-	return s.cmd("impl-b", "artifact", "get", digest)
+	s.cmd("impl-b", "artifact", "get", digest).exits(cli.ExitRefused)
+	s.write("a.txt", "b\n")
+	s.git("commit", "-qm", "a change")
+	return s.cmd("impl-a", "result", "record", task, "--map", "*=A1", "--summary", "used "+"ghp"+"_0123456789abcdefghijABCDEFGHIJ012345")
 }
 
 func automatesTooMuch(s *stage) command {
