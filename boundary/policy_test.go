@@ -56,6 +56,29 @@ func TestReadPolicy(t *testing.T) {
 	}
 }
 
+// TestReadPolicySpellings: ends of lines and a mark at the start change nothing; two
+// spellings of one member are one member.
+func TestReadPolicySpellings(t *testing.T) {
+	plain, err := ReadPolicy([]byte(samplePolicy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"CRLF": strings.ReplaceAll(samplePolicy, "\n", "\r\n"), "byte order mark": "\ufeff" + samplePolicy} {
+		p, err := ReadPolicy([]byte(text))
+		if err != nil || p.Limits().Digest() != plain.Limits().Digest() || p.Line("exclude", "infra/**") != 9 {
+			t.Errorf("%s: %v, line %d", name, err, p.Line("exclude", "infra/**"))
+		}
+	}
+	for _, text := range []string{
+		"write: {include: [a]}\n\"write\": {include: ['**']}", "write:\n  include: [a]\n  'include': ['**']", "\"wri\\u0074e\": {}\nwrite: {}",
+		"Write: {include: [a]}", "write : {Include: [a]}", "write: {include: [\"a\\u0000\"]}", "write: {include: [\"a\\n\"]}",
+	} {
+		if p, err := ReadPolicy([]byte(text)); !errors.Is(err, ErrPolicy) || p.Bounds().Allows("a") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestReadPolicyWhatIsMissingAllowsNothing(t *testing.T) {
 	for _, text := range []string{"{}", "attempt: T/a", "write: {}", "write: {include: []}", "write: {exclude: [a]}", "---\ncommands: {}\n...\n", `{"effects": {"allow": []}}`} {
 		p, err := ReadPolicy([]byte(text))

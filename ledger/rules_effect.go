@@ -151,7 +151,11 @@ func checkDispatch(s *scene, d *events.Dispatch, e *projections.Effect) *Refusal
 		}
 		return refuse(code, rule, "the effect is %s", st)
 	case needsApproval(s, e) && !approved(s, e):
-		return refuse(CodeRule, rule+"/approval", "an effect of kind %s needs effect.approved", e.Intent.Kind)
+		whose := ""
+		if needsPerson(s, e) {
+			whose = " by a person"
+		}
+		return refuse(CodeRule, rule+"/approval", "an effect of kind %s needs effect.approved%s", e.Intent.Kind, whose)
 	case d.Try != int64(len(e.Tries))+1:
 		return refuse(CodeStale, rule, "try %d, the next one is %d", d.Try, len(e.Tries)+1)
 	case e.Intent.Kind.ReleaseOnly() && s.task.Lease.Purpose != events.PurposeRelease:
