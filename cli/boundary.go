@@ -39,7 +39,7 @@ func newBoundaryCheckCommand(e *Env, f *flags) *cobra.Command {
 			}
 			task, err := s.taskArg(ctx, args)
 			if err != nil {
-				return err
+				return withHint(err, "name the commit that the change left, and no ledger is asked: deed boundary check --base REV")
 			}
 			return s.checkedBoundary(ctx, task, o.head, o.record)
 		}),

@@ -57,7 +57,7 @@ func (s *session) explained(ctx context.Context, repo *workspace.Repo, task stri
 	}
 	id, err := s.taskArg(ctx, args)
 	if err != nil {
-		return limits{}, nil, err
+		return limits{}, nil, withHint(err, "name the commit whose policy counts, and no ledger is asked: deed boundary explain PATH --base HEAD")
 	}
 	state, err := s.existing(ctx, id)
 	if err != nil {
