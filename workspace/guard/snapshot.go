@@ -3,7 +3,6 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -91,62 +90,29 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	return &s, nil
 }
 
-// readState reads a state file, through no link that leads out of the project.
+// readState reads a state file, through no link.
 func readState(dir, name string, limit int64) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
+	box, err := workspace.OpenBox(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read project: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it was only read
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	defer func() { _ = box.Close() }() // it was only read
+	text, _, err := box.Read(name, limit)
+	if errors.Is(err, workspace.ErrLink) || errors.Is(err, workspace.ErrTooMuch) {
+		err = fmt.Errorf("%w: %w", ErrClaims, err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: %w: it is no regular file", name, ErrClaims)
-	}
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%w: more than %d bytes", ErrClaims, limit)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return text, nil
+	return text, err
 }
 
 // writeState writes a file of the project in one step: a crash leaves the old
 // one or the new one.
 func writeState(dir, name string, text []byte) error {
-	root, err := os.OpenRoot(dir)
+	box, err := workspace.OpenBox(dir)
 	if err != nil {
 		return fmt.Errorf("write project: %w", err)
 	}
-	defer func() { _ = root.Close() }() // each file was closed
-	if err := root.Mkdir(".resume", 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	temporary := name + ".tmp"
-	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was killed
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = root.Rename(temporary, name)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, errors.Join(err, root.Remove(temporary)))
-	}
-	return nil
+	defer func() { _ = box.Close() }() // each file was closed
+	return box.Write(name, text, 0o644)
 }
 
 // WriteSnapshot stores a snapshot in a project.
