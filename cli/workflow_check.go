@@ -75,6 +75,9 @@ func (s *session) checkWorkflow(ctx context.Context, f *taskFolder, o workflowCh
 			return fmt.Errorf("check: %w", context.Cause(ctx)) // what was cut short proves nothing
 		}
 	}
+	if err := f.load(); err != nil { // what was written while the checks ran stays
+		return err
+	}
 	state, over := workflow.Judged(f.state, proofs, len(o.items) == 0)
 	if err := f.save(state); err != nil {
 		return err

@@ -190,13 +190,27 @@ func (k nameKind) fits(value string, quoted bool) bool {
 		return false
 	}
 	if k == aToken {
-		return len(value) >= 16 && random(value) && !digest(value)
+		return len(value) >= 16 && random(value) && !digest(value) && (quoted || !member(value))
 	}
 	if quoted {
 		return classes(value) >= 2
 	}
+	if member(value) {
+		return false
+	}
 	letters, digits := strings.IndexFunc(value, unicode.IsLetter) >= 0, strings.ContainsAny(value, "0123456789")
 	return letters && digits && !strings.ContainsAny(value, "()[]{}")
+}
+
+// member reports whether a value is a member of something in a program: words that dots join.
+func member(value string) bool {
+	words := strings.Split(value, ".")
+	for _, w := range words {
+		if w == "" || '0' <= w[0] && w[0] <= '9' || strings.Contains(w, "-") || run(w, wordy) != len(w) {
+			return false
+		}
+	}
+	return len(words) > 1
 }
 
 // standIn reports whether a value stands for one: a variable, a template, a row of one character, or words such as changeme.

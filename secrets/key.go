@@ -27,14 +27,17 @@ func keysIn(text string) []Finding {
 		if next := strings.Index(body, "-----BEGIN "); next >= 0 {
 			body = body[:next]
 		}
-		end := at + len(label) + len(body)
+		dashes := len(body) - len(strings.TrimLeft(body, "-"))
+		end := at + len(label) + dashes + keyBody(body[dashes:])
 		if j := strings.Index(body, "END "+label); j >= 0 {
 			end = at + len(label) + j + len("END "+label)
 			for end < len(text) && text[end] == '-' {
 				end++
 			}
 		}
-		list = append(list, Finding{KindPrivateKey, start, end})
+		if keyed(text[at+len(label) : end]) {
+			list = append(list, Finding{KindPrivateKey, start, end})
+		}
 		at = end
 	}
 	list = append(list, endsIn(text)...)
@@ -51,10 +54,28 @@ func keysIn(text string) []Finding {
 			} else {
 				at += keyBody(text[at:])
 			}
-			list = append(list, Finding{KindPrivateKey, start, at})
+			if keyed(text[start+len(begin) : at]) {
+				list = append(list, Finding{KindPrivateKey, start, at})
+			}
 		}
 	}
 	return list
+}
+
+// maxHeaders is how far behind its first line a key begins: headers and comments come before it.
+const maxHeaders = 400
+
+// keyed reports whether text begins with base64 that can be of a key: a name alone is no secret.
+func keyed(text string) bool {
+	text = text[:min(len(text), maxHeaders)]
+	for at := 0; at < len(text); at++ {
+		n := run(text[at:], base64s)
+		if n >= minBase64 && strings.Trim(text[at:at+n], "-") != "" && !blank(text[at:at+n]) {
+			return true
+		}
+		at += n
+	}
+	return false
 }
 
 // endsIn finds private keys whose first line is lost: the base64 before their last one.

@@ -134,6 +134,8 @@ func TestFindNothing(t *testing.T) {
 		"secret: " + secrets.Marker, `password := cfg.Database.Password`, "secret := newSecret(t, 12)", "no secret: see docs/secrets.md", "all pass: A1c2d3e4",
 		"https://example.org/a?token=", "https://ann@example.org/x", "https://ann:password@example.org", "git@github.com:a/b.git", "postgres://app:${PW}@db",
 		"ghp_" + strings.Repeat("x", 36), "sk-learn-is-a-library-of-machine-learning-things", "AKIA", "basic authentication is used here", "the bearer of this letter",
+		`strings.Index(text, "-----BEGIN PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")`, "PuTTY-User-Key-File- starts one", "x.AuthToken = old.v1User.AuthToken2",
+		"const begin = \"-----BEGIN PRIVATE KEY-----\"\n\nfunc aLongNameOfSomeFunction() {}\n", "an OpenSSH key starts with b3BlbnNzaC1rZXktdjEA",
 		"-----BEGIN PUBLIC KEY-----\n" + draw(letters, 64) + "\n-----END PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----\n" + draw(letters, 64),
 		base64.StdEncoding.EncodeToString([]byte("nothing to see here, move on")), "passwordLength: 1234567890", "tokens: 123456789 used", "key-" + id, draw(letters, 86) + "==",
 	} {
