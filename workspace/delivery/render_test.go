@@ -48,6 +48,29 @@ func story(t *testing.T) []events.Record {
 	return s.Records
 }
 
+// twoAttempts is a task whose contract changed under its first attempt, which was escalated, and that was cancelled in the end.
+func twoAttempts(t *testing.T) []events.Record {
+	t.Helper()
+	s := projectionstest.New("acme")
+	s.Genesis()
+	k := s.Task("TASK-1")
+	k.ToResult()
+	k.Verify(nil)
+	k.Approve("rita")
+	k.Propose()
+	k.Accept()
+	k.Claim("carl", events.PurposeRecover)
+	k.Recover("escalate_contract_changed")
+	k.Resolve("new-attempt")
+	k.Open()
+	k.Claim("impl-a", events.PurposeWork)
+	k.Do("impl-a", projectionstest.Plan())
+	k.Hand()
+	k.Verify(projectionstest.Outcomes{"C1": events.ClassCodeFailure})
+	k.Do("ann", &events.Cancellation{Reason: "no"})
+	return s.Records
+}
+
 // kind returns the schema of a file.
 func kind(name string) string {
 	folder, _, _ := strings.Cut(strings.TrimPrefix(name, Dir+"/"), "/")
@@ -59,7 +82,12 @@ func kind(name string) string {
 // TestRender prints a story at each of its positions: always the same bytes, each of its schema; and a folder of an older print is
 // behind, never changed.
 func TestRender(t *testing.T) {
-	records := story(t)
+	t.Run("delivered", func(t *testing.T) { printsEach(t, story(t), 8, 1) })
+	t.Run("two attempts", func(t *testing.T) { printsEach(t, twoAttempts(t), 8, 2) })
+}
+
+func printsEach(t *testing.T, records []events.Record, kinds, attempts int) {
+	t.Helper()
 	render := func(at events.Position) ([]File, error) {
 		n := slices.IndexFunc(records, func(r events.Record) bool { return r.Position > at })
 		if n < 0 {
@@ -74,12 +102,12 @@ func TestRender(t *testing.T) {
 	last := records[len(records)-1].Position
 	now, err := render(last)
 	must(t, err)
-	kinds := map[string]bool{}
+	seen := map[string]int{}
 	for _, f := range now {
-		kinds[kind(f.Path)] = true
+		seen[kind(f.Path)]++
 	}
-	if len(kinds) != 8 {
-		t.Errorf("kinds %v", kinds)
+	if len(seen) != kinds || seen["attempt"] != attempts || seen["snapshot"] != attempts {
+		t.Errorf("files of kinds %v", seen)
 	}
 	for at := events.Position(1); at <= last; at++ {
 		files, err := render(at)
