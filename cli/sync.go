@@ -76,6 +76,9 @@ func (s *session) sync(ctx context.Context, task string, o syncOptions) error {
 	if done.Entries, done.Position, err = s.compared(ctx, box, task); err != nil {
 		return err
 	}
+	if len(done.Entries) == 0 {
+		return withHint(fmt.Errorf("%w: there is no task %s, and no contract of it in %s", errMissing, task, delivery.Dir), "write %s/contracts/%s.v1.json, or propose a contract", delivery.Dir, task)
+	}
 	if refused := stopping(done.Entries, o); len(refused) > 0 {
 		return s.refuseSync(done, refused)
 	}
@@ -219,7 +222,7 @@ func (s *session) checkedSync(done synced) error {
 			}
 		}
 		if drafts+behind == 0 {
-			w.line("%s: %s as the ledger has them, up to position %d", done.Task, counted(len(done.Entries), "file"), done.Position)
+			w.line("%s: %s, all as the ledger says up to position %d", done.Task, counted(len(done.Entries), "file"), done.Position)
 		}
 	})
 	switch {
