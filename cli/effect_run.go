@@ -243,7 +243,7 @@ func (s *session) perform(held context.Context, c *call, e *projections.Effect, 
 	if err != nil {
 		end.notStarted = err
 	}
-	s.noteOutput(out.Output.Window())
+	s.noteOutput(s.clean(out.Output.Window()))
 	return end
 }
 
