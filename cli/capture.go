@@ -259,7 +259,7 @@ func (w *textWriter) inputs(in workspace.CaptureInputs) {
 	}
 	named := func(kind string, list []events.Tool) {
 		for _, t := range list {
-			w.line("  %-11s %s %s %s", kind, t.Name, t.Version, t.Digest)
+			w.line("  %-11s %s %s%s", kind, t.Name, t.Version, prefixedBy(" ", t.Digest))
 		}
 	}
 	named("tool", in.Tools)
