@@ -230,8 +230,8 @@ owners:
   product: "" # default: whoever proposes
 scope:
   include: []` + open(true) + `
-  commands: []
-  effects: []
+  commands: [] # programs or whole lines that runs are expected to call
+  effects: [] # kinds that need no approval of their own, such as commit or preview
 expires: "" # default never
 `)
 	return b.String()

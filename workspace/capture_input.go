@@ -14,7 +14,7 @@ import (
 // allows no skill and asks nothing; a note says why.
 func (r *Repo) askPolicy(ctx context.Context, o CaptureOptions, f *Facts, n *notes) error {
 	if o.PolicyCommit == "" {
-		n.add("no-policy", "no commit says which policy counts: no skill is allowed, and no command of a policy ran")
+		n.add(NoteNoPolicy, "no commit says which policy counts: no skill is allowed, and no command of a policy ran")
 		return nil
 	}
 	in := &f.Inputs

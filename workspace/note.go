@@ -14,6 +14,9 @@ const (
 	MaxNotePaths = 20
 )
 
+// NoteNoPolicy is the code of the note that no policy counts, since nobody said whose.
+const NoteNoPolicy = "no-policy"
+
 // notes collects what the facts cannot show.
 type notes struct{ list []Note }
 

@@ -132,6 +132,9 @@ func (m *Measurement) read(ctx context.Context, repo *workspace.Repo, below stri
 	m.Changed, m.Files = within(changed, below), within(files, below)
 	m.Changed = slices.DeleteFunc(m.Changed, isState)
 	for _, n := range m.Facts.Notes {
+		if n.Code == workspace.NoteNoPolicy { // a guard asks none
+			continue
+		}
 		m.Notes = append(m.Notes, n.Code+": "+n.Text)
 	}
 	if len(m.Files) > MaxFiles {
