@@ -15,51 +15,44 @@ import (
 // maxJSON is how much of a JSON artifact is looked at member by member, bytes.
 const maxJSON = 32 << 20
 
-// redacted returns an artifact without what looks like a secret, as a copy
-// where something was taken out, and how many places that were. What cannot be
-// taken out is refused with its place: secrets in binary files, and what was
-// said to or with a model, by the name of the member that holds it. file is
-// closed where another is returned.
+// redacted returns a copy of an artifact without what looks like a secret, and
+// how many places that were: what is hashed and uploaded is what was looked
+// through. What cannot be taken out is refused with its place: secrets in binary
+// files, and what was said to or with a model, by the name of the member that
+// holds it. Without an error file is closed.
 func (s *session) redacted(file *os.File, path string) (*os.File, int, error) {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return file, 0, err // measured, it is refused
 	}
-	text := textSieve{text: true}
-	if _, err := io.Copy(&text, file); err != nil {
-		return file, 0, fmt.Errorf("read artifact: %w", err)
-	}
 	clean, err := anonymous()
 	if err != nil {
 		return file, 0, err
 	}
-	n := 0
-	if _, err = file.Seek(0, io.SeekStart); err == nil {
-		n, err = secrets.RedactStream(clean, file, s.known...)
-	}
+	text := textSieve{text: true}
+	n, err := secrets.RedactStream(clean, io.TeeReader(file, &text), s.known...)
 	switch {
 	case err != nil:
+		err = fmt.Errorf("read artifact: %w", err)
 	case n > 0 && !text.whole():
 		err = refuse(ledger.CodeSecret, ledger.RuleSecret, "%s is no text, and %s of it look like secrets", plain(path), counted(n, "place"))
 	case text.whole():
 		err = spokenIn(clean, path, s.known)
 	}
-	if err == nil && n == 0 {
-		_, err = file.Seek(0, io.SeekStart)
-		return file, 0, errors.Join(err, clean.Close())
+	if err == nil {
+		err = rewind(clean)
 	}
 	if err != nil {
 		return file, 0, errors.Join(err, clean.Close())
 	}
-	_, err = clean.Seek(0, io.SeekStart)
-	return clean, n, errors.Join(err, file.Close())
+	return clean, n, file.Close()
 }
 
 // spokenIn refuses a JSON file that holds prompts or transcripts, or secrets
 // that only its escapes hid.
 func spokenIn(file *os.File, path string, known []string) error {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
+	if err := rewind(file); err != nil {
+		return fmt.Errorf("read artifact: %w", err)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxJSON))
 	if err != nil {
@@ -82,7 +75,7 @@ func copied(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	if _, err = io.Copy(file, r); err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+		err = rewind(file)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
