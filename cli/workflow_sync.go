@@ -43,9 +43,9 @@ for byte. Given again it records nothing.`,
 // syncedWorkflow is the result of workflow sync.
 type syncedWorkflow struct {
 	workflowShown
-	Task     string            `json:"task"`
-	State    projections.State `json:"taskState"`
-	Imported []string          `json:"imported"`
+	Task      string            `json:"task"`
+	TaskState projections.State `json:"taskState"`
+	Imported  []string          `json:"imported"`
 	// Bundle is the digest of the folder as an artifact; Existing says that the
 	// ledger had it.
 	Bundle   string `json:"bundle,omitzero"`
@@ -62,7 +62,7 @@ func (s *session) syncWorkflow(ctx context.Context, f *taskFolder) error {
 	}
 	before := f.state
 	wanted, over := proven(f, state.Task)
-	done := syncedWorkflow{Task: f.Task, State: state.Task.State, Imported: []string{}}
+	done := syncedWorkflow{Task: f.Task, TaskState: state.Task.State, Imported: []string{}}
 	if s.flags.dryRun {
 		f.state = wanted
 	} else if err := f.save(wanted); err != nil {
@@ -88,7 +88,7 @@ func (s *session) syncWorkflow(ctx context.Context, f *taskFolder) error {
 			w.line("imported %s", plain(text))
 		}
 		w.workflow(done.workflowShown)
-		w.line("%s is %s; the folder is artifact %s", f.Task, done.State, first(done.Bundle, "of no ledger yet"))
+		w.line("%s is %s; the folder is artifact %s", f.Task, done.TaskState, first(done.Bundle, "of no ledger yet"))
 	})
 }
 
