@@ -52,7 +52,7 @@ func userIn(text string, begin, end int) []Finding {
 			return nil
 		}
 	}
-	if password == "" || standIn(password) {
+	if password == "" || standIn(password) || ok && password == user { // a default that every installation has
 		return nil
 	}
 	return []Finding{{KindURL, start, start + len(password)}}

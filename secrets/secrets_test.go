@@ -132,7 +132,7 @@ func TestFindNothing(t *testing.T) {
 		"id 0192b0c0-0000-7000-8000-000000000000", "SHA256:" + draw(letters, 43), "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + draw(letters, 43),
 		"PASSWORD=$PASSWORD", "password: ${DB_PASSWORD}", "password: <yours>", "password = os.Getenv(\"X\")", "token = ************", "password=changeme",
 		"secret: " + secrets.Marker, `password := cfg.Database.Password`, "secret := newSecret(t, 12)", "no secret: see docs/secrets.md", "all pass: A1c2d3e4",
-		"https://example.org/a?token=", "https://ann@example.org/x", "https://ann:password@example.org", "git@github.com:a/b.git", "postgres://app:${PW}@db",
+		"https://example.org/a?token=", "https://ann@example.org/x", "https://ann:password@example.org", "git@github.com:a/b.git", "postgres://app:${PW}@db", "postgres://postgres:postgres@localhost:5432/test",
 		"ghp_" + strings.Repeat("x", 36), "sk-learn-is-a-library-of-machine-learning-things", "AKIA", "basic authentication is used here", "the bearer of this letter",
 		`strings.Index(text, "-----BEGIN PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")`, "PuTTY-User-Key-File- starts one", "x.AuthToken = old.v1User.AuthToken2",
 		"const begin = \"-----BEGIN PRIVATE KEY-----\"\n\nfunc aLongNameOfSomeFunction() {}\n", "an OpenSSH key starts with b3BlbnNzaC1rZXktdjEA",
