@@ -112,8 +112,8 @@ func (b *Box) read(name string, limit int64) ([]byte, fs.FileMode, error) {
 	return text, info.Mode(), err
 }
 
-// Write writes a file in one step: a crash leaves the old one or the new one. Folders that
-// are missing are made. Errors: [ErrLink], or the file system's.
+// Write writes a file in one step: a crash leaves the old one or the new one, and perhaps a
+// temporary file that no list shows. Of two at once the last one stays. Folders that are missing are made. Errors: [ErrLink], or the file system's.
 func (b *Box) Write(name string, text []byte, mode fs.FileMode) error {
 	if err := b.write(name, text, mode); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -130,7 +130,7 @@ func (b *Box) write(name string, text []byte, mode fs.FileMode) error {
 	if info, err := b.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return ErrLink
 	}
-	temporary := name + ".tmp"
+	temporary := fmt.Sprintf("%s.%d.tmp", name, os.Getpid())                            // two processes may write at once
 	if err := b.root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was killed
 		return err
 	}

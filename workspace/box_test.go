@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -62,3 +64,38 @@ func TestBox(t *testing.T) {
 func second(_ []byte, _ fs.FileMode, err error) error { return err }
 
 func listed(_ []string, err error) error { return err }
+
+// TestBoxAtOnce lets processes write one file at once: each ends well, and the file is one of theirs.
+func TestBoxAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	if name := os.Getenv("DEED_BOX_DIR"); name != "" {
+		dir = name
+	}
+	b, err := OpenBox(dir)
+	must(t, err)
+	defer b.Close()
+	text := bytes.Repeat([]byte{byte('a' + os.Getpid()%26)}, 1<<16)
+	if os.Getenv("DEED_BOX_DIR") != "" {
+		for range 50 {
+			must(t, b.Write("f", text, 0o644))
+		}
+		return
+	}
+	var all []*exec.Cmd
+	for range 4 {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBoxAtOnce$")
+		cmd.Env = append(os.Environ(), "DEED_BOX_DIR="+dir)
+		must(t, cmd.Start())
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		must(t, cmd.Wait())
+	}
+	got, _, err := b.Read("f", 1<<20)
+	if err != nil || len(got) != len(text) || len(bytes.Trim(got, string(got[:1]))) != 0 {
+		t.Errorf("the file has %d bytes, %v", len(got), err)
+	}
+	if files, err := b.Files(".", 1); err != nil || len(files) != 1 {
+		t.Errorf("files %q, %v", files, err)
+	}
+}

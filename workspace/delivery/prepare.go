@@ -73,7 +73,7 @@ func Prepare(box *workspace.Box, p Preparation, write bool) ([]Step, error) {
 		}
 		steps = append(steps, s)
 	}
-	ignored := []string{"/HANDOFF.md", "/.resume/handoff.json", "/.resume/report.md", "/" + Dir + "/**/*.tmp"}
+	ignored := []string{"/HANDOFF.md", "/.resume/handoff.json", "/.resume/report.md", "/" + Dir + "/**/*.tmp", "/.workflow/**/*.tmp"}
 	s, err := lines(box, ".gitignore", ignored)
 	if err != nil {
 		return steps, err
