@@ -1,16 +1,13 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/deedledger/deed/boundary"
 	"github.com/deedledger/deed/events"
@@ -92,25 +89,9 @@ func (r *Repo) CapturePolicyAt(ctx context.Context, commit string) (CapturePolic
 // document, or a program named by a path below the worktree (the work could change it)
 // is refused with its line. Errors wrap [ErrCapturePolicy].
 func ReadCapturePolicy(text []byte) (CapturePolicy, error) {
-	if len(text) > maxCapturePolicy || !utf8.Valid(text) {
-		return CapturePolicy{}, fmt.Errorf("%w: more than %d bytes, or no UTF-8", ErrCapturePolicy, maxCapturePolicy)
-	}
-	loader, err := yaml.NewLoader(bytes.NewReader(text))
+	root, err := Document(text, maxCapturePolicy, ErrCapturePolicy)
 	if err != nil {
-		return CapturePolicy{}, fmt.Errorf("%w: %w", ErrCapturePolicy, err)
-	}
-	var doc, more yaml.Node
-	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
-		return CapturePolicy{}, fmt.Errorf("%w: it is empty", ErrCapturePolicy)
-	} else if err != nil {
-		return CapturePolicy{}, fmt.Errorf("%w: %s", ErrCapturePolicy, boundary.DisplayPath(err.Error()))
-	}
-	if err := loader.Load(&more); !errors.Is(err, io.EOF) {
-		return CapturePolicy{}, fmt.Errorf("%w: there is more than one document", ErrCapturePolicy)
-	}
-	root := &doc
-	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
-		root = doc.Content[0]
+		return CapturePolicy{}, err
 	}
 	var p CapturePolicy
 	var w yamlWalk
@@ -165,12 +146,10 @@ func (w *yamlWalk) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// is tells whether a node is of a kind and says no more than it shows.
+// is tells whether a node is of a kind.
 func (w *yamlWalk) is(n *yaml.Node, kind yaml.Kind, want string) bool {
 	switch {
 	case w.err != nil:
-	case n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0:
-		w.fail(n, "an alias, an anchor or a tag: write the value itself")
 	case n.Kind != kind:
 		w.fail(n, "want %s", want)
 	default:
@@ -183,17 +162,13 @@ func (w *yamlWalk) members(n *yaml.Node, known map[string]func(*yaml.Node)) {
 	if !w.is(n, yaml.MappingNode, "a mapping") {
 		return
 	}
-	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content) && w.err == nil; i += 2 {
 		name := w.text(n.Content[i], nil)
 		switch read := known[name]; {
 		case w.err != nil:
 		case read == nil:
 			w.fail(n.Content[i], "unknown member %s", boundary.DisplayPath(name))
-		case seen[name]:
-			w.fail(n.Content[i], "%s is there twice", name)
 		default:
-			seen[name] = true
 			read(n.Content[i+1])
 		}
 	}

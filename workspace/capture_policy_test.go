@@ -34,7 +34,7 @@ func TestReadCapturePolicy(t *testing.T) {
 		"":                                   "it is empty",
 		"- a":                                "line 1: want a mapping",
 		"flags: [a]\nmood: x":                "line 2: unknown member mood",
-		"flags: [a]\nflags: [b]":             "flags",
+		"flags: [a]\nflags: [b]":             "line 2: ",
 		"flags: [a, a]":                      "is there twice",
 		"flags: [1]":                         "put it in quotes",
 		"flags: a":                           "want a list",
@@ -52,12 +52,12 @@ func TestReadCapturePolicy(t *testing.T) {
 		"schema: {command: [x], name: y}":                                     "unknown member name",
 		"capabilities: [{command: [x]}]":                                      "line 1",
 		"capabilities:\n- {name: a, command: [x]}\n- {name: a, command: [y]}": "line 3: capability a is named twice",
-		"image: &a x":                           "an alias, an anchor or a tag",
-		"image: !!str x":                        "an alias, an anchor or a tag",
+		"image: &a x":                           "an alias, an anchor, a tag",
+		"image: !!str x":                        "an alias, an anchor, a tag",
 		"image: x\n---\na: b":                   "more than one document",
 		"image: \"\\u001b[31m\"":                "line 1",
 		"\xff":                                  "no UTF-8",
-		strings.Repeat("#", maxCapturePolicy+1): "more than",
+		strings.Repeat("#", maxCapturePolicy+1): "limit",
 	} {
 		p, err := ReadCapturePolicy([]byte(text))
 		if !errors.Is(err, ErrCapturePolicy) || !strings.Contains(err.Error(), fault) {

@@ -2,14 +2,13 @@ package workflow
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/deedledger/deed/workspace"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -153,59 +152,16 @@ func checkOf(key, value *yaml.Node) (c Check, err error) {
 	return c, nil
 }
 
-// document returns the root of exactly one YAML document without aliases,
-// anchors and tags.
+// document is [workspace.Document] of text whose lines end as deed writes them,
+// since it is rewritten line by line.
 func document(text []byte, limit int, fault error) (*yaml.Node, error) {
-	switch {
-	case len(text) > limit:
-		return nil, fmt.Errorf("%w: %d bytes, limit %d", fault, len(text), limit)
-	case !utf8.Valid(text) || bytes.ContainsAny(text, "\x00\r\u0085\u2028\u2029\ufeff"):
+	if bytes.ContainsAny(text, "\r\u0085\u2028\u2029\ufeff") {
 		return nil, fmt.Errorf("%w: it is no UTF-8 text with line feeds", fault)
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithUniqueKeys())
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", fault, err)
-	}
-	var doc, more yaml.Node
-	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: it is empty", fault)
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", fault, err)
-	}
-	if err := loader.Load(&more); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: there is more than one document", fault)
-	}
-	root := &doc
-	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
-		root = doc.Content[0]
-	}
-	if line := special(root); line > 0 {
-		return nil, fmt.Errorf("%w: line %d: an alias, an anchor, a tag or a member twice: write the value itself", fault, line)
-	}
-	return root, nil
+	return workspace.Document(text, limit, fault)
 }
 
-// special finds what is more than a plain value, and members that repeat.
-func special(n *yaml.Node) int {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
-		return max(n.Line, 1)
-	}
-	seen := map[string]bool{}
-	for i, c := range n.Content {
-		if line := special(c); line > 0 {
-			return line
-		}
-		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			if seen[c.Value] {
-				return max(c.Line, 1)
-			}
-			seen[c.Value] = true
-		}
-	}
-	return 0
-}
-
-func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+func null(n *yaml.Node) bool { return workspace.NullNode(n) }
 
 // textOf reads a text; no value is "".
 func textOf(key, n *yaml.Node) (string, error) {
