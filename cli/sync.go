@@ -190,7 +190,7 @@ func stopping(entries []delivery.Entry, o syncOptions) []delivery.Entry {
 func (s *session) refuseSync(done synced, refused []delivery.Entry) error {
 	err := s.result("sync", done, func(w *textWriter) {
 		for _, e := range refused {
-			w.line("%-8s %s%s", e.Standing, plain(e.Path), prefixedBy(": ", plain(e.Why)))
+			w.line("%-8s %s%s", e.Standing, e.Path, prefixedBy(": ", e.Why))
 		}
 	})
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *session) checkedSync(done synced) error {
 	err := s.result("sync", done, func(w *textWriter) {
 		for _, e := range done.Entries {
 			if e.Standing != delivery.Same {
-				w.line("%-8s %s", e.Standing, plain(e.Path))
+				w.line("%-8s %s", e.Standing, e.Path)
 			}
 		}
 		if drafts+behind == 0 {
@@ -267,10 +267,10 @@ func named(e delivery.Entry, err error) error {
 
 func (w *textWriter) synced(d synced) {
 	for _, name := range d.Recorded {
-		w.line("recorded %s", plain(name))
+		w.line("recorded %s", name)
 	}
 	for _, name := range d.Written {
-		w.line("wrote    %s", plain(name))
+		w.line("wrote    %s", name)
 	}
 	w.line("%s: .agent-delivery is as the ledger says up to position %d", d.Task, d.Position)
 }

@@ -245,21 +245,21 @@ func newWorkflowStatusCommand(e *Env, f *flags) *cobra.Command {
 }
 
 func (w *textWriter) workflow(d workflowShown) {
-	w.line("%s: %s, round %d%s", d.Folder, plain(first(d.State.Phase, "no phase")), d.State.Iteration, prefixedBy(", ", plain(d.Title)))
+	w.line("%s: %s, round %d%s", d.Folder, first(d.State.Phase, "no phase"), d.State.Iteration, prefixedBy(", ", d.Title))
 	for _, i := range d.Items {
 		checks := strings.Join(i.Commands, "; ")
 		if len(i.Commands) == 0 {
 			checks = "nothing checks it"
 		}
-		w.line("  %-4s %-8s %s", i.ID, i.Status, plain(checks))
+		w.line("  %-4s %-8s %s", i.ID, i.Status, checks)
 		if i.LastError != "" {
-			w.line("       %s", plain(i.LastError))
+			w.line("       %s", i.LastError)
 		}
 	}
 	for _, b := range d.State.Blockers {
-		w.line("  blocked: %s", plain(b))
+		w.line("  blocked: %s", b)
 	}
 	if d.State.Next != "" {
-		w.line("  next: %s", plain(d.State.Next))
+		w.line("  next: %s", d.State.Next)
 	}
 }

@@ -84,7 +84,7 @@ func (s *session) archiveWorkflow(ctx context.Context, f *taskFolder, said []str
 	return s.result("workflow-archived", done, func(w *textWriter) {
 		w.line("archived %s in %s%s", f.Task, done.Folder, prefixedBy(" at ", done.Commit))
 		for _, l := range done.Lessons {
-			w.line("  lesson: %s", plain(l))
+			w.line("  lesson: %s", l)
 		}
 		if done.Patch != "" {
 			w.line("  for the spec, if you agree: git apply %s", done.Patch)

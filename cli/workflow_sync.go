@@ -85,7 +85,7 @@ func (s *session) syncWorkflow(ctx context.Context, f *taskFolder) error {
 			w.line("%s was called passed: the ledger says %s", x.Item, x.Now)
 		}
 		for _, text := range done.Imported {
-			w.line("imported %s", plain(text))
+			w.line("imported %s", text)
 		}
 		w.workflow(done.workflowShown)
 		w.line("%s is %s; the folder is artifact %s", f.Task, done.TaskState, first(done.Bundle, "of no ledger yet"))

@@ -28,7 +28,7 @@ const (
 )
 
 // MaxFileBytes bounds one file that is read from a task's folder.
-const MaxFileBytes = 1 << 20
+const MaxFileBytes = 8 << 20
 
 // ErrTask reports a name that no task's folder can have.
 var ErrTask = errors.New("invalid task name")
