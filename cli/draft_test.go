@@ -13,6 +13,17 @@ import (
 	"github.com/deedledger/deed/workspace"
 )
 
+// TestFillHint fills a task's name into hints that have it already, too.
+func TestFillHint(t *testing.T) {
+	for hint, want := range map[string]string{
+		"deed why TASK": "deed why TASK-1", "deed why TASK-1; deed why TASK.": "deed why TASK-1; deed why TASK-1.", "TASKS MYTASK A_TASK TASK2 TYPE": "TASKS MYTASK A_TASK TASK2 x.y", "": "",
+	} {
+		if got := (topic{task: "TASK-1", kind: "x.y"}).fill(hint); got != want {
+			t.Errorf("%q became %q, want %q", hint, got, want)
+		}
+	}
+}
+
 // FuzzIssue turns any text into a draft that is read again, and says no more than the text.
 func FuzzIssue(f *testing.F) {
 	for _, text := range []string{"# a\nb\n## Acceptance\n- c (check: `d \"e\" $f`)\n1. g\n**Non-goals**\n- h", "Acceptance:\n- A1: [x] check: `", "```\n- a\n", "\u2028# \x00\n- \x1b[31m", "# # #", "验收：\n- 一"} {

@@ -50,12 +50,36 @@ func (a about) Unwrap() error { return a.error }
 // fill puts the names that are known in the place of TASK and TYPE.
 func (t topic) fill(hint string) string {
 	if t.task != "" {
-		hint = strings.ReplaceAll(hint, "TASK", t.task)
+		hint = replaceWord(hint, "TASK", t.task)
 	}
 	if t.kind != "" {
-		hint = strings.ReplaceAll(hint, "TYPE", t.kind)
+		hint = replaceWord(hint, "TYPE", t.kind)
 	}
 	return hint
+}
+
+// replaceWord replaces a word where it stands alone: a name such as TASK-1 is
+// filled in already.
+func replaceWord(text, word, with string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, word)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if joins(before[len(before)-min(1, len(before)):]) || joins(after[:min(1, len(after))]) {
+			b.WriteString(word)
+		} else {
+			b.WriteString(with)
+		}
+		text = after
+	}
+}
+
+// joins reports whether a character belongs to a name.
+func joins(c string) bool {
+	return c != "" && (c == "-" || c == "_" || c[0] >= '0' && c[0] <= '9' || c[0]|0x20 >= 'a' && c[0]|0x20 <= 'z')
 }
 
 // explain adds to a command's error what its hint needs to know.
